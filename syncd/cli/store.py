@@ -7,12 +7,13 @@ from typing import IO, Any
 
 import typer
 
-from syncd.cli.output import DONE, HELD, agreed, print_json, print_list, print_result, remark
+from syncd.cli.output import DONE, HELD, agreed, clean, print_json, print_list, print_result, remark
+from syncd.cli.report_text import print_section
 from syncd.cli.store_access import become_owner, become_owner_of, require_store
 from syncd.config import Settings, StoreSettings, store_address
-from syncd.errors import ConfigError, StoreError
+from syncd.errors import ConfigError, StoreError, StoreTooNew
 from syncd.service import stores
-from syncd.store import copying, schema, utc_now
+from syncd.store import Database, copying, database_at, schema, utc_now
 from syncd.store.sqlite import backups, restoring
 from syncd.values import ValueFault, local_time
 
@@ -27,8 +28,16 @@ COUNTED = {
     "feeds": "feed",
     "runs": "run",
 }
-#: Printed with a backup before it takes the place of the store.
-_LOSSES = 'What was done since the backup is lost; docs/operations.md, "Restore", says what to do about it.'
+#: Runs and keys that the text lists; JSON has them all.
+SHOWN = 50
+#: Actor → whose changes these are.
+ACTORS = {
+    "key": "through the API: their clients have to send them again",
+    "run": "by runs: drop the files again",
+    "refresh": "by auto-refresh: it makes them again",
+    "close": "by the close date: the daemon makes them again",
+    "operator": "by the operator",
+}
 
 
 def backup(settings: Settings, as_json: bool, target: Path, keep: int | None) -> None:
@@ -107,6 +116,7 @@ def restore(settings: Settings, as_json: bool, file: Path, yes: bool) -> int:
         try:
             with restoring.unpacked(source, store) as (made, draft):
                 schema.refuse_newer(made.schema, f"the backup {file}")
+                lost, why = _compared(draft, database)
                 if not as_json:
                     of = f", of {local_time(made.made_at, settings.timezone)}" if made.made_at else ""
                     print(f"{file}{of}: {_backup_text(made)}")
@@ -114,7 +124,7 @@ def restore(settings: Settings, as_json: bool, file: Path, yes: bool) -> int:
                         "It has no digest (`syncd backup` did not make it): its rows cannot be verified."
                     )
                     print("It is whole, and as it was made." if made.made_at else unverified)
-                    print(_LOSSES)
+                    _print_lost(lost, why, settings.drop.folder)
                 otherwise = f"; to put {file} in the place of the store: --yes"
                 restored = yes or agreed("Restore it?", otherwise)
                 kept = restoring.take_place(store, draft, utc_now()) if restored else None
@@ -122,7 +132,7 @@ def restore(settings: Settings, as_json: bool, file: Path, yes: bool) -> int:
             database.unlock()
     if as_json:
         result = {"file": str(file), **_backup_json(made), "restored": restored}
-        print_json(result | {"keptAs": str(kept) if kept else None})
+        print_json(result | {"keptAs": str(kept) if kept else None, "lost": _lost_json(lost)})
     elif restored:
         print("restored")
         if made.schema != schema.HEAD:
@@ -144,6 +154,86 @@ def _refuse_source(source: IO[bytes], file: Path, store: Path) -> None:
     if log.exists() and log.stat().st_size:
         why = f"{log.name} beside it has a part of it; make one with `syncd backup`"
         raise StoreError(f"{file} is not a backup: {why}")
+
+
+def _compared(draft: Path, database: Database) -> tuple[restoring.Losses | None, str]:
+    """Return the losses: all that the store has and the backup does not; None with the reason if no store can be read."""
+    try:
+        version = database.version()
+        if version is None:
+            return None, "There is no store yet"
+        schema.refuse_newer(version)
+        return restoring.compare(database_at(f"sqlite:///{draft}"), database), ""
+    except StoreTooNew as error:
+        return None, f"The present store cannot be compared: {error}"
+    except StoreError as error:
+        return None, f"The present store cannot be read: {error}"
+
+
+def _lost_json(lost: restoring.Losses | None) -> dict[str, Any] | None:
+    if lost is None:
+        return None
+    return {
+        "employers": lost.employers,
+        "changes": lost.changes,
+        "runs": [run._asdict() for run in lost.runs],
+        "reopenedRuns": [run._asdict() for run in lost.reopened],
+        "keys": [_key_json(key) for key in lost.keys],
+        "validAgainKeys": [_key_json(key) for key in lost.revoked],
+    }
+
+
+def _key_json(key: restoring.KeySummary) -> dict[str, Any]:
+    return {"id": key.id, "employer": key.employer, "label": key.label}
+
+
+def _print_lost(lost: restoring.Losses | None, why: str, drop: Path) -> None:
+    """Print what is lost. ``why``: the reason if nothing is known; ``drop``: the drop folder."""
+    if lost is None:
+        print(why)
+    elif lost.none:
+        print(
+            "The present store has no employer, no run, no change of a job and no key that the backup does not have."
+        )
+    else:
+        print("The present store has what the backup does not have, and what is lost:")
+        for actor, count in lost.changes.items():
+            print(f"  {count:,} changes of jobs {ACTORS.get(actor, f'by {actor}')}")
+        valid = "which was revoked, is valid again: syncd key revoke"
+        for heading, lines in (
+            ("employers", [clean(f"{name}: add it again, then its keys") for name in lost.employers]),
+            ("runs", [f"{_run(run)}: {_file_of_run(run, drop)}" for run in lost.runs]),
+            ("runs that go on again", [f"{_run(run)} {_again(run, drop)}" for run in lost.reopened]),
+            ("new keys", [f"{_key(key)}: make a new one" for key in lost.keys]),
+            ("revoked keys", [f"{_key(key)}, {valid} {key.id}" for key in lost.revoked]),
+        ):
+            print_section(heading, len(lines), lines[:SHOWN])
+
+
+def _run(run: restoring.RunSummary) -> str:
+    return clean(f"run {run.id} ({run.feed}, {run.file})")
+
+
+def _file_of_run(run: restoring.RunSummary, drop: Path) -> str:
+    """Return the advice about the file of a run that the backup does not know."""
+    if not run.is_of_file:
+        return "a revert; revert again"
+    places = [drop / run.feed / sub / f"{run.id}-{run.file}" for sub in ("done", "failed")]
+    kept = next((path for path in places if path.is_file()), None)
+    if kept is not None:
+        return f"drop a copy of {clean(str(kept))} again"
+    return "its file is run again" if run.state == "claimed" else "its file is not there any more"
+
+
+def _again(run: restoring.RunSummary, drop: Path) -> str:
+    """Return the future of a run that has ended since the backup, where it had not."""
+    if run.state == "held":
+        return "is held again: decide it again"
+    return f"goes on again, without its file, and fails: {_file_of_run(run, drop)}"
+
+
+def _key(key: restoring.KeySummary) -> str:
+    return clean(f"key {key.id} ({key.employer}{', ' if key.label else ''}{key.label})")
 
 
 # -- copy ------------------------------------------------------------------------------------------------------

@@ -218,4 +218,5 @@ def test_a_backup_that_this_program_knows_replaces_the_store_of_a_newer_one(inst
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     done = installation.run("restore", copy, "--yes")
     assert done.code == DONE
+    assert "cannot be compared: the store has schema 9999" in done.out
     assert version(store_of(installation)) == schema.HEAD

@@ -1,4 +1,4 @@
-"""``syncd restore``: what it verifies and what it keeps."""
+"""``syncd restore``: what it verifies, what it keeps, and what it says is lost."""
 
 import os
 import shutil
@@ -73,6 +73,7 @@ def test_a_store_that_cannot_be_read_is_kept_as_it_is_with_its_log(acme):
     store.write_bytes(b"no database" * 9_999)
     done = acme.run("restore", acme.base / "copy.db", "--yes")
     assert done.code == DONE
+    assert "cannot be read" in done.out
     old, *beside = kept(acme)
     assert old.read_bytes() == b"no database" * 9_999
     assert log in [path.read_bytes() for path in beside if path.name.endswith("-wal")]
@@ -90,7 +91,12 @@ def test_a_log_without_its_store_is_not_taken_for_the_log_of_the_new_one(acme):
 def test_on_a_new_machine_there_is_no_store_yet(acme):
     shutil.rmtree(acme.base / "var")
     done = acme.run("restore", acme.base / "copy.db", "--yes", "--json")
-    assert (done.code, done.json["restored"], done.json["keptAs"]) == (DONE, True, None)
+    assert (done.code, done.json["restored"], done.json["keptAs"], done.json["lost"]) == (
+        DONE,
+        True,
+        None,
+        None,
+    )
     assert jobs(acme) == ["A-1", "A-2"]
     assert (acme.base / "var").stat().st_mode & 0o777 == 0o700
 
@@ -174,8 +180,24 @@ def test_a_copy_that_syncd_did_not_make_is_taken_and_has_no_digest(acme):
     assert jobs(acme) == ["A-1", "A-2", "A-3"]
 
 
-def test_it_says_that_what_was_done_since_the_backup_is_lost(acme):
-    assert "docs/operations.md" in acme.run("restore", acme.base / "copy.db").out
+def test_it_says_what_is_lost_and_what_to_do(acme):
+    acme.run("key", "create", EMPLOYER, "--label", "new")
+    acme.run("key", "revoke", "1")
+    acme.run("employer", "add", "Late Ltd.")
+    feed_file(acme, ["A-1", "A-2", "A-3"])
+    shown = acme.run("restore", acme.base / "copy.db")
+    assert "1 changes of jobs by runs" in shown.out
+    assert "Late Ltd.: add it again, then its keys" in shown.out
+    assert f"run 2 (acme, jobs.csv): drop a copy of {acme.done(2, 'jobs.csv')} again" in shown.out
+    assert "key 2 (Acme Ltd., new): make a new one" in shown.out
+    assert "key 1 (Acme Ltd.), which was revoked, is valid again: syncd key revoke 1" in shown.out
+    lost = acme.run("restore", acme.base / "copy.db", "--json").json["lost"]
+    assert lost["employers"] == ["Late Ltd."]
+    assert lost["changes"] == {"run": 1}
+    assert [(run["id"], run["feed"], run["file"]) for run in lost["runs"]] == [(2, "acme", "jobs.csv")]
+    assert [key["id"] for key in lost["keys"]] == [2]
+    assert [key["id"] for key in lost["validAgainKeys"]] == [1]
+    assert lost["reopenedRuns"] == []
 
 
 def test_a_run_that_was_held_in_the_backup_is_held_again(installation):
@@ -187,6 +209,8 @@ def test_a_run_that_was_held_in_the_backup_is_held_again(installation):
     copy = installation.base / "copy.db"
     installation.run("backup", copy)
     assert installation.run("runs", "approve", "2").code == DONE
+    shown = installation.run("restore", copy)
+    assert "run 2 (acme, half.csv) is held again: decide it again" in shown.out
     assert installation.run("restore", copy, "--yes").code == DONE
     assert installation.run("runs", "approve", "2").code == DONE
 
