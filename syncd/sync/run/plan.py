@@ -1,15 +1,17 @@
 """A plan as values: the changes of the rows and of the missing jobs, and the counts for the guard."""
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
 
-from syncd.domain import Hold, PlanCounts, Policy, RowAction, RunCounts, Shape, guard
+from syncd.domain import CHANGEABLE, Hold, Job, PlanCounts, Policy, RowAction, RunCounts, Shape, guard
 from syncd.sync.run.context import Summary
 
 #: Rows or jobs in one look-up: API writes get their turn between two of them.
 BATCH = 500
+_TAG = re.compile(r"<[^>]*>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +85,21 @@ class Plan:
             return counts
         waiting = {action: -number for action, number in self.archiving.items()}
         return counts.plus(waiting).plus({RowAction.UNCHANGED: -sum(waiting.values())})
+
+
+def changed_fields(before: Job, after: Job, names: Iterable[str]) -> dict[str, tuple[object, object]]:
+    """Return wire name → (before, after) of some fields."""
+    return {name: (getattr(before, CHANGEABLE[name]), getattr(after, CHANGEABLE[name])) for name in names}
+
+
+def lost_half(before: str, after: str | None) -> bool:
+    """Return whether a description lost half of its text or more, its tags not counted."""
+    twice = 2 * _text_length(after)
+    if twice > len(before):  # as nearly always
+        return False
+    length = _text_length(before)
+    return length > 0 and twice <= length
+
+
+def _text_length(description: str | None) -> int:
+    return len(_TAG.sub("", description)) if description else 0

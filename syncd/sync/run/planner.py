@@ -4,7 +4,6 @@ Nothing is written to a job. The applier decides again inside its transactions, 
 since."""
 
 import hashlib
-import re
 import time
 from array import array
 from collections import Counter
@@ -14,7 +13,6 @@ from datetime import timedelta
 from functools import lru_cache, partial
 
 from syncd.domain import (
-    CHANGEABLE,
     DAMAGE_BITS,
     OWN_BITS,
     OWN_VALUES,
@@ -43,7 +41,7 @@ from syncd.domain import (
 from syncd.store import Tx, feed_jobs, feeds, jobs, places, runs
 from syncd.sync.run.context import Feed, FileRun, Summary
 from syncd.sync.run.deciding import RowJobs, decide, problems_of
-from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange
+from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange, changed_fields, lost_half
 from syncd.sync.run.repeats import warn_of_repeats
 from syncd.sync.run.shape import Alike
 from syncd.sync.run.stage import Stage, StagedRow
@@ -59,7 +57,6 @@ PAUSE_SECONDS = 0.005
 #: A system that exports up to a limit has one of these: 50, 100, 200, 250, 500, 1,000 …
 MIN_ROUND, _ROUND = 50, ("1", "2", "25", "5")
 _BITS = tuple(dict.fromkeys(OWN_BITS.values()))
-_TAG = re.compile(r"<[^>]*>")
 #: An enumeration takes microseconds to show a member.
 _shown = lru_cache(typed=True)(repr)
 
@@ -385,21 +382,3 @@ def _planned(decided: RowDecision, before: Job | None, decision: Create | Update
     job_id = before.id if before is not None and before.id else None
     job, archives = decision.job, "row" if decided.archives else None
     return PlannedChange(decided.action, job.reference_id, job_id, fields, job.title, archives)
-
-
-def changed_fields(before: Job, after: Job, names: Iterable[str]) -> dict[str, tuple[object, object]]:
-    """Return wire name → (before, after) of some fields."""
-    return {name: (getattr(before, CHANGEABLE[name]), getattr(after, CHANGEABLE[name])) for name in names}
-
-
-def lost_half(before: str, after: str | None) -> bool:
-    """Return whether a description lost half of its text or more, its tags not counted."""
-    twice = 2 * _text_length(after)
-    if twice > len(before):  # as nearly always
-        return False
-    length = _text_length(before)
-    return length > 0 and twice <= length
-
-
-def _text_length(description: str | None) -> int:
-    return len(_TAG.sub("", description)) if description else 0

@@ -39,8 +39,7 @@ from syncd.store import Store, Tx, feed_jobs, feeds, history, jobs, run_results,
 from syncd.sync.run.context import Warnings
 from syncd.sync.run.ending import figures, reconciled
 from syncd.sync.run.host import Host
-from syncd.sync.run.plan import OnChange, PlannedChange
-from syncd.sync.run.planner import changed_fields, lost_half
+from syncd.sync.run.plan import OnChange, PlannedChange, changed_fields, lost_half
 
 log = structlog.get_logger("syncd.sync")
 
