@@ -54,13 +54,6 @@ async def test_all_that_changes_a_job_is_named(api):
     assert data[0]["changedBy"] == {"kind": "operator", "id": None, "label": None}
 
 
-async def test_it_outlives_the_job(api):
-    job = await api.create()
-    await api.delete(f"/jobs/{job['id']}")
-    view = await api.history(job["id"])
-    assert (view["job"], [entry["action"] for entry in view["history"]]) == (None, ["deleted", "created"])
-
-
 async def test_it_comes_in_pages_and_every_page_knows_the_values_of_its_time(api):
     job = await api.create(title="T0")
     for n in range(1, 24):

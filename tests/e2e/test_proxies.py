@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.certificates import make_certificate
-from tests.e2e.conftest import BASE, wait_until
+from tests.e2e.conftest import BASE, free_port, wait_until
 from tests.nginx import CONFIGURATION
 
 pytestmark = pytest.mark.slow
@@ -21,12 +21,6 @@ DEPLOY = Path(__file__).parents[2] / "docs" / "deploy"
 NAME = "jobs.example.ca"
 #: A client that the daemon can tell from the proxy.
 CLIENT = "127.0.0.9"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Proxy:

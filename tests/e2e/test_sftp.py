@@ -3,7 +3,6 @@ whom gets at what is his own and at nothing else."""
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -13,7 +12,7 @@ import pytest
 
 import syncd
 from tests.amounts import nightly
-from tests.e2e.conftest import TIMEOUT, csv_text, row, wait_until
+from tests.e2e.conftest import TIMEOUT, csv_text, free_port, row, wait_until
 
 pytestmark = [
     pytest.mark.slow,
@@ -194,9 +193,7 @@ def keys(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    return free_port()
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from collections.abc import Mapping
 from xml.sax.saxutils import escape
 
 MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
@@ -50,12 +51,12 @@ def book(
     return zipped(parts)
 
 
-def zipped(parts: dict[str, str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """Return a zip archive of these members: name → text."""
+def zipped(parts: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """Return a zip archive of these members: name → contents."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
-        for name, text in parts.items():
-            archive.writestr(name, text)
+        for name, contents in parts.items():
+            archive.writestr(name, contents)
     return out.getvalue()
 
 

@@ -1,7 +1,6 @@
 """Readers: compressed feeds, whole, damaged and hostile."""
 
 import gzip
-import io
 import zipfile
 
 import pytest
@@ -9,20 +8,13 @@ import pytest
 from syncd.domain import FeedLimits
 from syncd.feeds.readers import ReadSpec, open_reader
 from tests.feeds.readers.reading import fault, items, reader_of, values
+from tests.feeds.spreadsheets import zipped
 
 CSV = b"id,title\n1,a\n2,b\n"
 XML = b"<jobs>\n<job><id>1</id></job><job><id>2</id></job></jobs>"
 JSON = b'[{"id": "1"},\n{"id": "2"}]'
 LINES = b'{"id": "1"}\n{"id": "2"}\n'
 CONTENTS = {"csv": CSV, "xml": XML, "json": JSON, "jsonl": LINES}
-
-
-def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return out.getvalue()
 
 
 def encrypted(data: bytes) -> bytes:
