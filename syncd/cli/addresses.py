@@ -9,7 +9,7 @@ from pathlib import Path
 
 from syncd.config import Settings
 from syncd.feeds.source import Source
-from syncd.sources import fetch_once
+from syncd.sources import Fetched, fetch_once
 
 
 def is_address(text: str) -> bool:
@@ -18,7 +18,7 @@ def is_address(text: str) -> bool:
 
 
 @contextmanager
-def fetched(source: Source, settings: Settings) -> Iterator[Path]:
+def fetched(source: Source, settings: Settings) -> Iterator[Fetched]:
     """Yield the file of a source, which is removed in the end. Raises SourceError."""
     with tempfile.TemporaryDirectory(prefix="syncd-") as folder:
         yield asyncio.run(fetch_once(source, settings, Path(folder)))

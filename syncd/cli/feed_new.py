@@ -21,9 +21,10 @@ from syncd.domain import Moment, near_names
 from syncd.errors import ConfigError, Conflict, FeedError, NotFound, SyncdError
 from syncd.feeds.configuration import check_name
 from syncd.feeds.drafting import RECORDS, Draft, Drafter, employer_named_in
+from syncd.feeds.mapping.presets import board_of
 from syncd.feeds.source import Source, source_at
 from syncd.service import configured_feeds, exposure
-from syncd.sources import SourceError
+from syncd.sources import Fetched, SourceError
 from syncd.store import employers
 from syncd.sync.arrival import open_to_group
 from syncd.sync.run import Checker, CheckResult
@@ -49,14 +50,19 @@ def new_feed(
     chosen), FeedError, UnusableFolder, OSError."""
     if file is None and group is None:
         raise typer.BadParameter("give --from FILE, or --group G to open the folder of a feed that exists")
-    source = source_at(file, insecure_host) if file is not None and is_address(file) else None
+    source = preset = None
+    if file is not None and is_address(file):
+        source = source_at(file, insecure_host)
+        if (found := board_of(file)) is not None:
+            preset, board = found
+            source = source_at(board, insecure_host, preset)
     if insecure_host is not None and source is None:
         raise typer.BadParameter("--insecure-host goes with the address of a file: --from https://HOST/PATH")
     check_name(name)
     partner = _partner_group(settings, name, group) if group is not None else None
     result: dict[str, Any] = {}
     if file is not None:
-        result = _draft(settings, name, file, source, employer, force=force, as_json=as_json)
+        result = _draft(settings, name, file, source, employer, preset=preset, force=force, as_json=as_json)
     else:
         configured_feeds.feed_file(settings, settings.catalogue, name)
     if partner is not None:
@@ -76,10 +82,12 @@ def _draft(
     source: Source | None,
     employer: str | None,
     *,
+    preset: str | None,
     force: bool,
     as_json: bool,
 ) -> dict[str, Any]:
-    """Write the file of a new feed; return its JSON, or print it as text. ``origin``: a path, or the address of ``source``."""
+    """Write the file of a new feed; return its JSON, or print it as text. ``origin``: a path, or the address of ``source``;
+    ``preset``: that of its board."""
     target = settings.feeds / f"{name}.toml"
     alike = [p.name for p in target.parent.glob("*.toml") if p.name.casefold() == target.name.casefold()]
     if target.name in alike and not force:
@@ -88,7 +96,8 @@ def _draft(
         raise Conflict(f"there is {alike[0]} already; two feeds must differ in more than case")
     catalogue, limits = settings.catalogue, settings.limits
     with ExitStack() as stack:
-        file = named_path(origin) if source is None else stack.enter_context(_fetched(source, settings))
+        got = None if source is None else stack.enter_context(_fetched(source, settings))
+        file = named_path(origin) if got is None else got.path
         shown = file if source is None else source.shown
         with naming(shown):
             owner, now = _owner(settings, employer, file)
@@ -100,6 +109,8 @@ def _draft(
                 limits=limits,
                 today=now.today.isoformat(),
                 source=source,
+                linked=got is not None and got.linked,
+                preset=preset,
             )
             draft = drafter.draft()
         result = _checked(draft, file, settings, now)
@@ -117,10 +128,10 @@ def _draft(
 
 
 @contextmanager
-def _fetched(source: Source, settings: Settings) -> Iterator[Path]:
+def _fetched(source: Source, settings: Settings) -> Iterator[Fetched]:
     try:
-        with fetched(source, settings) as file:
-            yield file
+        with fetched(source, settings) as got:
+            yield got
     except SourceError as error:
         hint = "; here that is --insecure-host HOST" if "insecure_hosts" in str(error) else ""
         raise SourceError(f"{error}{hint}") from None
@@ -164,6 +175,7 @@ def _checked(draft: Draft, file: Path, settings: Settings, now: Moment) -> Check
 
 def _json(draft: Draft, target: Path, result: CheckResult | str) -> dict[str, Any]:
     survey, failure = draft.survey, result if isinstance(result, str) else None
+    pages = None if draft.paging is None or draft.paging.pages is None else draft.paging.pages.table
     counts = None
     if isinstance(result, CheckResult):
         counts = {name: getattr(result, name) for name in ("read", "good", "rejected", "expired")}
@@ -177,6 +189,8 @@ def _json(draft: Draft, target: Path, result: CheckResult | str) -> dict[str, An
         "delimiter": survey.delimiter,
         "records": survey.path or None,
         "preset": draft.preset,
+        "pages": pages,
+        "paging": None if draft.paging is None else draft.paging.said,
         "recordsRead": survey.records,
         "counts": counts,
         "unusedColumns": _unused(draft),
@@ -199,6 +213,10 @@ def _print(draft: Draft, target: Path, result: CheckResult | str, *, chosen: boo
     print(f"employer: {clean(draft.config.employer)}{only}")
     print(f"found {survey.format}, {survey.records:,}{'+' if survey.more else ''} records{where}")
     print(f"mapping: {mapping}")
+    if draft.paging is not None and draft.paging.pages is not None:
+        print(f"pages: {clean(draft.paging.said)}; `syncd feed fetch` follows it")
+    elif draft.paging is not None:
+        remark(f"syncd: {clean(draft.paging.said)}: see pages in the draft")
     if isinstance(result, str):
         remark(f"syncd: the file cannot be used as it is: {clean(result)}")
     else:

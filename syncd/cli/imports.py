@@ -77,7 +77,7 @@ def plan(
         importer = configured_feeds.make_importer(store, settings, catalogue, host)
         if url is not None:
             source = beside(resolved.config.source, source_at(url), settings)
-            file = stack.enter_context(fetched(source, settings))
+            file = stack.enter_context(fetched(source, settings)).path
         with naming(url or file):
             planned = importer.plan(resolved, file)
     _print_plan(planned, catalogue if as_json else None)

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from syncd.errors import ConfigError
 from syncd.feeds.faults import Scope, member
-from syncd.feeds.mapping.presets import boards
+from syncd.feeds.mapping.presets import boards, load_preset
 from syncd.feeds.source_address import KEYS, LOGIN, key_faults, parse_url
 from syncd.values import ValueFault, choice, duration, filled_text, number, shown
 
@@ -70,13 +70,19 @@ class Pages:
     by_records: bool = False
     details: str | None = None
 
+    @property
+    def table(self) -> dict[str, object]:
+        """The table of a feed's file that says that the answer, or its header Link, has the next address."""
+        return {"link": True} if self.next is None else {"next": ".".join(self.next)}
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The table, checked. Without ``every`` and ``at`` it is fetched by command only. ``body`` is sent with POST; ``media`` is
-    its type. ``records``: with ``pages``, the path to the list in each answer, None for an answer that is a list.
+    """The table, checked. Without ``every`` and ``at`` it is fetched by command only. ``body`` is sent with POST; ``media``
+    is its type. ``records``: with ``pages``, the path to the list in each answer, None for an answer that is a list.
     ``insecure_hosts`` are in lower case. ``key`` and ``known_hosts`` are contents of files; ``delete``: files are deleted at
-    the server once they are here. ``keys``: of the table. ``plain_secrets``: the keys whose secret is in the feed's file."""
+    the server once they are here. ``board``: the name by which the preset has made ``url``. ``keys``: of the table.
+    ``plain_secrets``: the keys whose secret is in the feed's file."""
 
     url: Value = field(repr=False)
     every: timedelta | None = None
@@ -95,6 +101,7 @@ class Source:
     known_hosts: Value | None = field(default=None, repr=False)
     endpoint: str | None = None
     delete: bool = False
+    board: str | None = None
     keys: frozenset[str] = frozenset()
 
     @property
@@ -183,11 +190,13 @@ def read_source(
     return source if len(scope.faults) == before else None
 
 
-def source_at(url: str, insecure_host: str | None = None) -> Source:
-    """Return the source of an address on a command line. Raises ConfigError."""
+def source_at(url: str, insecure_host: str | None = None, preset: str | None = None) -> Source:
+    """Return the source of an address on a command line; with a ``preset`` ``url`` is the name of its board. Raises
+    ConfigError."""
     hosts = {} if insecure_host is None else {"insecure_hosts": [insecure_host]}
     scope = Scope("the address")
-    source = read_source({"url": url, **hosts}, None, None, None, scope)
+    records = load_preset(preset).get("read", {}).get("records") if preset else None
+    source = read_source({"board" if preset else "url": url, **hosts}, preset, records, None, scope)
     if source is None:
         raise ConfigError(scope.faults)
     return source
@@ -234,6 +243,7 @@ def _read(table: Mapping[str, Any], records: str | None, scope: Scope) -> Source
         member(table, "known_hosts", _contents, None, scope),
         member(table, "endpoint", _endpoint, None, scope),
         member(table, "after", choice("keep", "delete").parse, "keep", scope) == "delete",
+        table.get("board"),
         frozenset(table),
     )
 

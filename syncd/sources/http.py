@@ -60,7 +60,7 @@ async def fetch(
     """Fetch the file of ``request`` once, into the folder ``incoming``. Raise SourceError; no file is left then."""
     async with _client(request, user_agent, now, times) as client:
         with IncomingFile(incoming, max_bytes) as file:
-            etag = modified = None
+            etag = modified = linked = None
             if request.pages is not None:
                 await _fetch_pages(client, request.pages, file)
             else:
@@ -70,9 +70,11 @@ async def fetch(
                     await file.save(answer.content.iter_any())
                     _refuse_html(answer, file.start)
                 etag, modified = answer.headers.get("ETag"), answer.headers.get("Last-Modified")
+                linked = _linked(answer)
             digest = await asyncio.to_thread(file.finish)
     name = file_name(client.url, paged=request.pages is not None)
-    return [Fetched(file.path, name, file.size, digest, Seen(etag, modified, digest, file.size))]
+    state = Seen(etag, modified, digest, file.size)
+    return [Fetched(file.path, name, file.size, digest, state, linked is not None)]
 
 
 async def look(request: Request, *, user_agent: str, now: datetime, times: Times = TIMES) -> None:

@@ -9,12 +9,12 @@ from yarl import URL
 from syncd.config import Settings
 from syncd.feeds.source import Secret, Source
 from syncd.sources.fetcher import final_name, protocol, request_of, text_of, user_agent
-from syncd.sources.results import NotModified, Seen, SourceError
+from syncd.sources.results import Fetched, NotModified, Seen, SourceError
 
 
-async def fetch_once(source: Source, settings: Settings, folder: Path) -> Path:
-    """Fetch the file of ``source`` into ``folder``, which is empty, and return its path. Raise SourceError, which names the
-    address."""
+async def fetch_once(source: Source, settings: Settings, folder: Path) -> Fetched:
+    """Fetch the file of ``source`` into ``folder``, which is empty, and return it under its own name. Raise SourceError, which
+    names the address."""
     now = datetime.now(UTC)
     try:
         request = request_of(source, settings)
@@ -31,7 +31,7 @@ async def fetch_once(source: Source, settings: Settings, folder: Path) -> Path:
     if isinstance(got, NotModified):
         raise SourceError(f"{source.shown}: {got.reason}")
     name = final_name(got[-1].name, now).partition("-")[2]
-    return got[-1].path.rename(folder / name)
+    return replace(got[-1], path=got[-1].path.rename(folder / name))
 
 
 async def look(source: Source, settings: Settings) -> None:

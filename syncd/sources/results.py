@@ -47,13 +47,15 @@ class Seen:
 @dataclass(frozen=True, slots=True)
 class Fetched:
     """A file that was fetched: durable, at ``path`` under a random name. ``name`` is the one that it has at its source.
-    ``seen`` is the state to keep once the file is where it belongs."""
+    ``seen`` is the state to keep once the file is where it belongs. ``linked``: the header Link of the answer names a next
+    page, which was not asked for."""
 
     path: Path
     name: str
     size: int
     sha256: str
     seen: Seen
+    linked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.columns import Guess
 from syncd.feeds.drafting.draft_text import YEARLY_ABOVE, DraftPlan, Findings, render
 from syncd.feeds.drafting.guessing import guess_company, guess_fields, repeated_reference
+from syncd.feeds.drafting.paging import Paging, paging_of
 from syncd.feeds.drafting.survey import RECORDS, Survey, survey_file
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, MappedRow, UnknownCounter
 from syncd.feeds.mapping.presets import is_native, load_preset
@@ -47,12 +48,14 @@ _LEAST_GAIN = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """``text`` is the file, ``config`` is loaded from it, ``preset`` is its base."""
+    """``text`` is the file, ``config`` is loaded from it, ``preset`` is its base. ``paging``: the sign
+    of more pages in the answer of the address."""
 
     text: str
     config: FeedConfig
     preset: str | None
     survey: Survey
+    paging: Paging | None = None
 
 
 @dataclass(slots=True)
@@ -127,7 +130,8 @@ def employer_named_in(path: Path, limits: FeedLimits) -> str | None:
 
 class Drafter:
     """Drafts one feed. ``name`` is the feed's, ``employer`` the owner of the jobs; ``today`` is for the first line; ``source``:
-    the one of its files, for the draft."""
+    the one of its files, for the draft; ``linked``: the header Link of its answer names a next page; ``preset``: the one to use,
+    None for that which fits best."""
 
     def __init__(
         self,
@@ -139,8 +143,10 @@ class Drafter:
         limits: FeedLimits,
         today: str,
         source: Source | None = None,
+        linked: bool = False,
+        preset: str | None = None,
     ) -> None:
-        self._path, self._limits = path, limits
+        self._path, self._limits, self._preset = path, limits, preset
         self._survey = survey_file(path, limits)
         columns = self._survey.search()
         self._guesses = guess_fields(columns, today)
@@ -154,6 +160,7 @@ class Drafter:
             presets=[(preset, score) for preset, score in self._survey.presets() if score >= _MIN_SCORE],
             columns=columns,
             source=source,
+            paging=paging_of(path, self._survey, linked=linked) if _is_one_answer(source) else None,
         )
         guess, repeated = self._guesses.get("referenceId"), repeated_reference(columns)
         if repeated and (guess is None or "derive" in str(guess.expression)):
@@ -163,7 +170,8 @@ class Drafter:
 
     def draft(self) -> Draft:
         """Return the draft. Raise ConfigError for a name that no feed can have."""
-        best = self._try(DraftPlan(native=True)) if is_native(self._survey.fields) else self._best()
+        native = self._preset is None and is_native(self._survey.fields)
+        best = self._try(DraftPlan(native=True)) if native else self._best()
         if best.failure is None and best.read >= _MAX_DECIDING:
             best = self._try(best.plan, RECORDS)
         lacking = [name for name in NEEDED if best.filled[name] * 2 < best.read]
@@ -172,10 +180,12 @@ class Drafter:
             self._findings, best.plan, best.unknown.fields, lacking, yearly=best.yearly, elsewhere=elsewhere
         )
         config = self._load(text)
-        return Draft(text, config, config.preset, self._survey)
+        return Draft(text, config, config.preset, self._survey, self._findings.paging)
 
     def _best(self) -> Trial:
         """Return the plan that brings most records in; of equal ones a preset, and of these the likeliest."""
+        if self._preset is not None:
+            return self._with_preset(self._preset)
         trials = [self._with_preset(name) for name, _ in self._findings.presets[:_MAX_TRIED]]
         trials.append(self._try(DraftPlan(fields=self._own_fields())))
         usable = [trial for trial in trials if trial.failure is None] or trials[-1:]
@@ -264,6 +274,16 @@ def _without_page(records: int, has_email: bool) -> dict[str, Guess]:
         URL_FIELD: Guess(URL_FIELD, False, why),
         ROUTING_FIELD: Guess(ROUTING_FIELD, routing, "goes with the line of applicationUrl"),
     }
+
+
+def _is_one_answer(source: Source | None) -> bool:
+    """Return whether the file is an answer of HTTP that may be one page of several."""
+    return (
+        source is not None
+        and source.board is None
+        and isinstance(source.url, str)
+        and source.url.startswith("http")
+    )
 
 
 def _field_of(problem: Problem) -> str:

@@ -10,6 +10,7 @@ from itertools import islice
 from syncd.domain import FIELD, Catalogue, name_key, repaired
 from syncd.feeds.drafting.columns import MAX_SAMPLES, Column, ColumnSearch, Guess, comparable
 from syncd.feeds.drafting.guessing import KIND, POSTING, doubted_addresses
+from syncd.feeds.drafting.paging import Paging
 from syncd.feeds.drafting.survey import Survey
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, USUAL, lookup_lines, lookups_in
 from syncd.feeds.mapping.presets import load_preset
@@ -33,7 +34,7 @@ Lines = Iterator[str]
 @dataclass(frozen=True, slots=True)
 class Findings:
     """The findings about a file. ``presets`` are those that are considered, with scores from 0 to 1; ``columns`` are those of the
-    survey; ``source``: the one that it was fetched from."""
+    survey; ``source``: the one that it was fetched from, ``paging``: the sign of more pages in its answer."""
 
     name: str
     employer: str
@@ -44,6 +45,7 @@ class Findings:
     presets: list[tuple[str, float]]
     columns: ColumnSearch
     source: Source | None = None
+    paging: Paging | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,9 @@ def render(
         )
         lines.append('# repeats = "places"')
     lines.append("")
-    lines += _source(findings.source)
+    lines += _source(findings.source, findings.paging)
     lines += _rows(findings.columns)
-    lines += _read(findings.survey, plan)
+    lines += _read(findings, plan)
     if not plan.native:
         lines += [
             "",
@@ -112,6 +114,8 @@ def _head(findings: Findings, plan: DraftPlan) -> Lines:
         )
     if plan.native:
         yield from comment("These are the service's own names, so the feed needs no mapping.")
+    elif findings.source is not None and findings.source.board is not None:
+        yield f"# The address is that of a board of {plan.preset}."
     elif plan.preset:
         likely = ", ".join(f"{name} {score:.2f}" for name, score in findings.presets[:4])
         yield from comment(f"The records look like the preset {plan.preset} (scores from 0 to 1: {likely}).")
@@ -130,12 +134,20 @@ def _top(findings: Findings, preset: str | None) -> Lines:
     yield 'mode = "snapshot"  # what a file lacks is archived; "delta": a file only adds and updates'
 
 
-def _source(source: Source | None) -> Lines:
-    if source is not None:
-        yield from ("[source]", f"url = {value(source.url)}", 'every = "1h"  # or at = ["06:00", "18:00"]')
-        if source.insecure_hosts:
-            yield f"insecure_hosts = {value([*source.insecure_hosts])}"
-        yield ""
+def _source(source: Source | None, paging: Paging | None) -> Lines:
+    if source is None:
+        return
+    yield "[source]"
+    yield f"url = {value(source.url)}" if source.board is None else f"board = {value(source.board)}"
+    yield 'every = "1h"  # or at = ["06:00", "18:00"]'
+    if source.insecure_hosts:
+        yield f"insecure_hosts = {value([*source.insecure_hosts])}"
+    if paging is not None and paging.pages is not None:
+        yield f"pages = {value(paging.pages.table)}  # {plain(paging.said)}"
+    elif paging is not None:
+        yield f"# {plain(paging.said)}. Take the # off, and put the right parameter:"
+        yield '# pages = { parameter = "page", from = 1, until = "empty" }'
+    yield ""
 
 
 def _rows(columns: ColumnSearch) -> Lines:
@@ -169,11 +181,12 @@ def _rows(columns: ColumnSearch) -> Lines:
         yield ""
 
 
-def _read(survey: Survey, plan: DraftPlan) -> Lines:
-    preset = plan.preset
-    path = plan.records or survey.spec.records or (None if preset else survey.path)
+def _read(findings: Findings, plan: DraftPlan) -> Lines:
+    survey, preset = findings.survey, plan.preset
+    in_pages = findings.paging is not None and findings.paging.pages is not None
+    path = plan.records or survey.spec.records or (None if preset and not in_pages else survey.path)
     yield "[read]  # what is not said here is found out from each file"
-    if not preset or survey.spec.format:
+    if not in_pages and (not preset or survey.spec.format):
         yield f"format = {text(survey.format)}"
     if path and survey.format in ("xml", "json"):
         yield f"records = {text(path)}"

@@ -20,6 +20,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache, reduce
 from importlib.resources import files
 from typing import Any, NamedTuple
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from syncd.domain import ATTRIBUTES
 from syncd.feeds import toml_text
@@ -58,6 +59,22 @@ def boards() -> dict[str, dict[str, Any]]:
     """Return the tables ``[board]``, by the name of the preset."""
     presets = {name: load_preset(name) for name in preset_names()}
     return {name: preset["board"] for name, preset in presets.items() if "board" in preset}
+
+
+def board_of(url: str) -> tuple[str, str] | None:
+    """Return the preset and the name of a board whose list is at an address; None for another address. Parameters of the query
+    that ask for a part of the list are those of another address."""
+    asked = urlsplit(url)
+    for preset, board in boards().items():
+        own = urlsplit(board["url"])
+        pattern = re.escape(f"{own.scheme}://{own.netloc}{own.path}".rstrip("/")).replace(
+            r"\{board\}", "([^/]+)"
+        )
+        found = re.fullmatch(pattern, f"{asked.scheme}://{asked.netloc}{asked.path}".rstrip("/"))
+        usual = {*parse_qs(own.query), board.get("pages", {}).get("parameter")}
+        if found and usual.issuperset(parse_qs(asked.query)):
+            return preset, unquote(found[1])
+    return None
 
 
 def overridden(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
