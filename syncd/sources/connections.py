@@ -5,12 +5,13 @@ The packages of the extra ``sources`` are imported when they are needed."""
 import errno
 import json
 import os
+import re
 import socket
 import ssl
 import stat
 from asyncio import get_running_loop, timeout, to_thread
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -32,9 +33,14 @@ PACKAGES = {
     "sftp": ("asyncssh", "'syncd[sources]'"),
     "s3": ("s3fs", "'syncd[sources]'"),
     "gs": ("gcsfs", "gcsfs"),
-    "az": ("adlfs", "adlfs"),
+    "az": ("azure.storage.blob", "azure-storage-blob"),
 }
 PORTS = {"sftp": 22, "ftps": 21}
+#: The addresses of Google's and Azure's services. They are given to the packages, which would take others from variables of the
+#: environment and from the text of a key.
+GOOGLE, GOOGLE_TOKENS = "https://storage.googleapis.com", "https://oauth2.googleapis.com/token"
+AZURE = "https://{account}.blob.core.windows.net"
+_AZURE_ACCOUNT = re.compile("[a-z0-9]{3,24}")
 #: Bytes of one read of an object in a bucket: each is a request.
 OBJECT_CHUNK = 4 << 20
 
@@ -42,8 +48,9 @@ OBJECT_CHUNK = 4 << 20
 def missing_package(scheme: str) -> str | None:
     """Return how to install the package that an address of ``scheme`` needs; None: it is there."""
     package, install = PACKAGES.get(scheme, ("asyncio", ""))
-    if find_spec(package) is not None:
-        return None
+    with suppress(ModuleNotFoundError):  # of the package that it is in
+        if find_spec(package) is not None:
+            return None
     return f"{scheme} needs the package {package}, which is not installed: pip install {install}"
 
 
@@ -59,6 +66,8 @@ def connect(request: Request, place: Place, times: Times) -> AbstractAsyncContex
             return _ftps(request, place, guard, times)
         case "file":
             return _folder()
+        case "az":
+            return _az(request, place, guard, times)
         case _:
             return _objects(request, place, guard, times)
 
@@ -233,18 +242,18 @@ def _file(name: str, status: os.stat_result) -> Entry:
     return entry(name, status.st_size, f"{status.st_mtime_ns:020}", status.st_ino)
 
 
-# -- S3, Google Cloud Storage, Azure ---------------------------------------------------------------------------
+# -- S3, Google Cloud Storage -----------------------------------------------------------------------------------
 
 
 @asynccontextmanager
 async def _objects(request: Request, place: Place, guard: Guard, times: Times) -> AsyncIterator[Server]:
     module: Any = await to_thread(import_module, PACKAGES[place.scheme][0])
-    make = {"s3": _s3, "gs": _gs, "az": _az}[place.scheme]
-    files = make(module, request, place, guard, times)
-    if place.scheme == "az":
-        session = files.service_client
+    if place.scheme == "s3":
+        files = _s3(module, request, place, guard, times)
+        session = await files.set_session()
     else:
-        session = await (files.set_session if place.scheme == "s3" else files._set_session)()
+        files = _gs(module, request, guard)
+        session = await files._set_session()
     try:
         yield Objects(files)
     finally:
@@ -279,28 +288,27 @@ def _s3(s3fs: Any, request: Request, place: Place, guard: Guard, times: Times) -
     return files
 
 
-def _gs(gcsfs: Any, request: Request, _place: Place, guard: Guard, _times: Times) -> Any:
-    try:
-        token = "anon" if request.key is None else json.loads(request.key)
-    except ValueError:
-        raise SourceError("key is not the JSON of a service account") from None
-    connector = aiohttp.TCPConnector(resolver=guard, use_dns_cache=False)
-    options = {"use_listings_cache": False, "skip_instance_cache": True}
+def _gs(gcsfs: Any, request: Request, guard: Guard) -> Any:
     # not the class of the face, which asks for the kind of a bucket by gRPC, where no guard is
     return gcsfs.core.GCSFileSystem(
-        asynchronous=True, token=token, session_kwargs={"connector": connector}, **options
-    )
-
-
-def _az(adlfs: Any, request: Request, _place: Place, _guard: Guard, _times: Times) -> Any:
-    return adlfs.AzureBlobFileSystem(
         asynchronous=True,
-        account_name=request.username,
-        account_key=request.password or None,
-        anon=not request.password,
+        token="anon" if request.key is None else _service_account(request.key),
+        endpoint_url=GOOGLE,
+        session_kwargs={"connector": aiohttp.TCPConnector(resolver=guard, use_dns_cache=False)},
         use_listings_cache=False,
         skip_instance_cache=True,
     )
+
+
+def _service_account(key: str) -> dict[str, object]:
+    """Return the JSON of a key. Other kinds of JSON that Google has name files and addresses that would be read."""
+    try:
+        account = json.loads(key)
+    except ValueError:
+        account = None
+    if not isinstance(account, dict) or account.get("type") != "service_account":
+        raise SourceError("key is not the JSON of a service account")
+    return {**account, "token_uri": GOOGLE_TOKENS, "universe_domain": "googleapis.com"}
 
 
 class Objects:
@@ -337,3 +345,61 @@ def _object(info: Mapping[str, Any]) -> Entry:
     date = next((info[name] for name in ("LastModified", "updated", "last_modified") if info.get(name)), "")
     name = info["name"].rstrip("/").rpartition("/")[2]
     return entry(name, info["size"], date, info.get("ETag") or info.get("etag"))
+
+
+# -- Azure -----------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def _az(request: Request, place: Place, guard: Guard, times: Times) -> AsyncIterator[Server]:
+    account, key = request.username or "", request.password
+    if not _AZURE_ACCOUNT.fullmatch(account):
+        raise SourceError("username is not the name of a storage account: 3 to 24 small letters and digits")
+    blobs: Any = await to_thread(import_module, "azure.storage.blob.aio")
+    transports: Any = await to_thread(import_module, "azure.core.pipeline.transport")
+    connector = aiohttp.TCPConnector(resolver=guard, use_dns_cache=False)
+    container = blobs.ContainerClient(
+        AZURE.format(account=account),
+        place.netloc,
+        {"account_name": account, "account_key": key} if key else None,
+        transport=transports.AioHttpTransport(session=aiohttp.ClientSession(connector=connector)),
+        connection_timeout=times.connect,
+        read_timeout=times.silence,
+        retry_total=0,  # tries are those of the turn
+    )
+    async with container:
+        yield Container(container, place)
+
+
+class Container:
+    """A container of Azure. ``place``: its name is the first part of each path."""
+
+    def __init__(self, client: Any, place: Place) -> None:
+        self._client, self._above = client, f"{place.netloc}/"
+
+    def _name(self, path: str) -> str:
+        return f"{path}/".removeprefix(self._above).strip("/")
+
+    async def entries(self, folder: str, wanted: Callable[[str], bool]) -> list[Entry]:
+        above = self._name(folder)
+        listed = self._client.walk_blobs(name_starts_with=f"{above}/" if above else None, delimiter="/")
+        blobs = [_blob(each) async for each in listed if hasattr(each, "size")]
+        return [each for each in blobs if wanted(each.name)]
+
+    async def entry(self, folder: str, name: str) -> Entry:
+        path = self._name(f"{folder}/{name}")
+        return _blob(await self._client.get_blob_client(path).get_blob_properties())
+
+    async def read(self, path: str, size: int) -> AsyncGenerator[bytes, None]:
+        blob = self._client.get_blob_client(self._name(path))
+        for start in range(0, size, OBJECT_CHUNK):
+            piece = await blob.download_blob(start, min(OBJECT_CHUNK, size - start))
+            yield await piece.readall()
+
+    async def remove(self, path: str) -> None:
+        await self._client.delete_blob(self._name(path))
+
+
+def _blob(blob: Any) -> Entry:
+    tag = (blob.etag or "").strip('"')  # in a list it has no quotation marks
+    return entry(blob.name.rpartition("/")[2], blob.size, blob.last_modified, tag)

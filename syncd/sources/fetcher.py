@@ -248,16 +248,36 @@ def _error(state: RetryCallState) -> BaseException | None:
     return state.outcome.exception() if state.outcome is not None else None
 
 
+def log_failed(
+    feed: str,
+    reason: str | None,
+    *,
+    status: int | None = None,
+    failures: int = 0,
+    next_turn_at: datetime | None = None,
+    seconds: float = 0.0,
+) -> None:
+    """Log a turn that failed, or (without ``failures``) a ``[source]`` that is wrong."""
+    log.warning(
+        Event.SOURCE_FAILED,
+        feed=feed,
+        status=status,
+        reason=reason,
+        failures=failures,
+        next=next_turn_at,
+        seconds=seconds,
+    )
+
+
 def _tell(feed: str, before: SourceState, outcome: Outcome) -> None:
     seconds, state = round(outcome.seconds, 3), outcome.state
     if outcome.result == "failed":
-        log.warning(
-            Event.SOURCE_FAILED,
-            feed=feed,
+        log_failed(
+            feed,
+            outcome.reason,
             status=outcome.status,
-            reason=outcome.reason,
             failures=state.failures,
-            next=state.next_at,
+            next_turn_at=state.next_at,
             seconds=seconds,
         )
         return

@@ -93,7 +93,7 @@ async def test_a_turn_takes_some_files_and_the_next_one_goes_on(out, incoming, m
         ("sftp://a.example/x", "sftp needs the package asyncssh, which is not installed: pip install 'syncd[sources]'"),
         ("s3://acme/x", "s3 needs the package s3fs, which is not installed: pip install 'syncd[sources]'"),
         ("gs://acme/x", "gs needs the package gcsfs, which is not installed: pip install gcsfs"),
-        ("az://acme/x", "az needs the package adlfs, which is not installed: pip install adlfs"),
+        ("az://acme/x", "az needs the package azure.storage.blob, which is not installed: pip install azure-storage-blob"),
     ],
 )  # fmt: skip
 async def test_a_package_that_is_missing(url, text, incoming, monkeypatch):
@@ -146,10 +146,11 @@ async def test_work_apart_has_its_end_when_it_is_cancelled():
     assert ended == [True]
 
 
-async def test_the_examples_of_the_guide(out, incoming):
+async def test_the_examples_of_the_guide(out, incoming, monkeypatch):
     put(out, "jobs-1.xml", "<jobs/>")
     (file,) = await incoming.take(example("file", "/srv/acme/export", str(out)))
     assert file.name == "jobs-1.xml"
+    monkeypatch.setattr(connections, "find_spec", lambda _name: None)
     for name, address in [("gs", "gs://"), ("az", "az://")]:
         request = example(name, address, address, {"acme.service-account": "{}", "acme.account-key": "x"})
         text, _ = await incoming.refused(request)
