@@ -116,13 +116,17 @@ def test_a_fetch_that_is_killed_loses_no_file_and_brings_no_other_bytes(tmp_path
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
     assert len(lines) == KILLS
-    kept = 0
+    kept = alive = 0
     for deadly, killed, after, ended, files, left, whole in lines:
-        assert (killed, ended, left) == (9, 0, []), deadly
+        # where the bytes come in fewer pieces there are fewer calls: one of the last may not be reached
+        assert killed in (0, 9), deadly
+        assert (ended, left) == (0, []), deadly
+        alive += not killed
         assert [size for _, size in after] in ([], [len(BODY)]), (
             deadly
         )  # no part of a file is ever in the folder
         assert [size for _, size in files] in ([len(BODY)], [len(BODY)] * 2), deadly
         assert whole, deadly
         kept += bool(after)
+    assert alive <= KILLS // 5
     assert kept < KILLS  # some were killed before the file was in its place
