@@ -3,6 +3,7 @@ files of them as the settings say."""
 
 import os
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,6 +22,8 @@ log = structlog.get_logger("syncd.service")
 
 #: The reason why something beside the files of feeds is not read.
 UNREAD = "it is not read: the file of a feed ends in .toml"
+#: The fault of a feed whose employer was added after its file was read.
+NOT_YET = "its employer is there now; use it: syncd reload"
 #: Worker processes that help to read a large file. One takes most of the time off the run, and costs 45 MB; the store takes no
 #: more than two of them can validate.
 MAX_HELPERS = 1
@@ -43,6 +46,8 @@ class FeedsInForce:
     own_files: Mapping[str, FeedFile] = field(default_factory=dict)
     waiting: Callable[[], Mapping[str, str]] = dict
     refused: str | None = None
+    #: The files as they were read: without the faults of their employers.
+    _files: Mapping[str, FeedFile] = field(default_factory=dict)
 
     @property
     def wrong(self) -> dict[str, str]:
@@ -70,10 +75,8 @@ class FeedsInForce:
         is missing and was not before; StoreError."""
         files, feeds = feed_files(settings, catalogue), dict[str, Feed]()
         for name, file in files.items():
-            try:
+            with suppress(ConfigError):
                 feeds[name] = resolve(store, file, settings)
-            except ConfigError as error:
-                files[name] = replace(file, faults=error.faults)
         lost = gone(store, settings, files)
         if settings.feeds.exists():
             released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, {*files, *lost}))
@@ -85,9 +88,18 @@ class FeedsInForce:
         for path in unread_files(settings.feeds):
             log.warning(Event.FEED_STRAY, feed=None, file=str(path), reason=UNREAD)
         feeds |= {name: feed for name, feed in self.feeds.items() if name in files and name not in feeds}
-        self.feeds, self.own_files = dict(sorted(feeds.items())), files | lost
+        self.feeds, self._files = dict(sorted(feeds.items())), files | lost
+        self.find_employers(store)
         for name, reason in self.wrong.items():
             log.warning(Event.FEED_DEGRADED, feed=name, reason=reason, kept=name in feeds)
+
+    def find_employers(self, store: Store) -> None:
+        """Look for the employers that the files of the feeds name: one may have been renamed since, or added. Raises
+        StoreError."""
+        self.own_files = {
+            name: replace(file, faults=faults_of(store, file) or (() if name in self.feeds else (NOT_YET,)))
+            for name, file in self._files.items()
+        }
 
 
 def gone(store: Store | None, settings: Settings, files: Collection[str]) -> dict[str, FeedFile]:

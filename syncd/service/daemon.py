@@ -183,11 +183,16 @@ class Daemon:
         fetcher = Fetcher(store, settings, self._metrics.fetched)
         sources = Schedule(store, fetcher, lambda: self._feeds.feeds, settings.timezone)
         degraded, index = DegradedFeeds(store, self._feeds), partial(housekeeping.index_searches, store, stop)
+
+        def look_at_feeds() -> None:
+            self._feeds.find_employers(store)
+            degraded.tick()
+
         self._spawn(
             repeat("refresh", lambda: self._metrics.refreshed(refresher.tick()[0]), REFRESH),
             repeat("house", house.tick, housekeeping.HOUSEKEEPING),
             repeat("search", index, housekeeping.INDEXING),
-            repeat("degraded", degraded.tick, housekeeping.DEGRADED),
+            repeat("degraded", look_at_feeds, housekeeping.DEGRADED),
             sources.run(),
             watch_the_loop(self._systemd, self._readiness),
         )

@@ -41,14 +41,18 @@ LASTING = 60.0
 
 
 async def repeat(part: str, tick: Callable[[], object], seconds: float) -> None:
-    """Call ``tick`` now and every ``seconds``, in a thread of its own, also after an exception, which is logged."""
-    loop = asyncio.get_running_loop()
+    """Call ``tick`` now and every ``seconds``, in a thread of its own, also after an exception, which is logged; a SyncdError if it
+    says something else than that of the tick before."""
+    loop, logged = asyncio.get_running_loop(), ""
     with ThreadPoolExecutor(1, thread_name_prefix=f"syncd-{part}") as thread:
         while True:
             try:
                 await loop.run_in_executor(thread, tick)
+                logged = ""
             except SyncdError as error:
-                log.warning(Event.SERVICE_FAULT, part=part, reason=str(error))
+                if str(error) != logged:
+                    log.warning(Event.SERVICE_FAULT, part=part, reason=str(error))
+                logged = str(error)
             except Exception as error:
                 log.exception(Event.SERVICE_FAULT, part=part, reason=str(error))
             await asyncio.sleep(seconds)

@@ -54,6 +54,10 @@ def test_the_daemon_starts_and_serves_the_api_and_all_other_feeds(acme, start, m
     assert [path.name for path in (acme.drop_folder / "bad").iterdir()] == ["lies.csv"], "left lying"
     assert [stray["file"] for stray in daemon.events("feed.stray")] == [str(acme.feeds / "acme.tml")]
 
+    if text == WRONG["an unknown employer"][0]:
+        acme.run("employer", "add", "Nobody")
+        now = "bad: its employer is there now; use it: syncd reload"
+        wait_until(lambda: daemon.request("GET", "/readyz")[1]["feeds"] == now, "the look at employers")
     acme.feed("bad")
     daemon.signal(signal.SIGHUP)
     assert len(daemon.wait_for_event("feed.reconciled", 2)) == 2
@@ -103,6 +107,26 @@ def test_a_reload_renews_the_others_and_keeps_the_mapping_of_the_one_that_is_wro
     gone = "its file is gone; 2 jobs stay live; syncd feed remove bad --archive"
     assert daemon.request("GET", "/readyz")[1]["feeds"] == f"bad: {gone}"
     assert daemon.events("feed.released") == []
+
+
+@pytest.mark.slow
+def test_a_feed_whose_employer_is_renamed_is_degraded_everywhere_and_goes_on(acme, start, make_row):
+    daemon = start()
+
+    def feeds():
+        return daemon.request("GET", "/readyz")[1]["feeds"]
+
+    assert feeds() == "ok"
+    acme.run("employer", "rename", "Acme Ltd.", "Acme Inc.")
+    wait_until(lambda: feeds() != "ok", "the look at employers")
+    assert feeds().startswith("acme: acme.toml: employer: no employer 'Acme Ltd.'")
+    (feed,) = acme.run("feed", "list", "--json").json
+    assert (feed["state"], f"acme: {feed['reason']}") == ("degraded", feeds())
+    acme.drop("jobs.csv", [make_row("A-1")])
+    (run,) = daemon.wait_for_event("feed.reconciled")
+    assert run["state"] == "succeeded", "it is used as it was"
+    acme.run("employer", "rename", "Acme Inc.", "Acme Ltd.")
+    wait_until(lambda: feeds() == "ok", "the look at employers")
 
 
 @pytest.mark.slow

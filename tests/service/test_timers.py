@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from syncd.errors import StoreError
 from syncd.service import supervision
 from syncd.service.housekeeping import repeat
 from syncd.service.supervision import watch_the_loop
@@ -60,6 +61,21 @@ async def test_a_failure_is_logged_and_the_task_repeats(logged):
     assert {(event["event"], event["part"], event["reason"]) for event in logged} == {
         ("service.fault", "house", "boo")
     }
+
+
+async def test_a_fault_of_the_store_that_lasts_is_logged_once_and_again_after_it_has_passed(logged):
+    faults = iter(["locked", "locked", "full", "full", None, "full"])
+    ended = []
+
+    def tick():
+        fault = next(faults, None)
+        if fault is None:
+            ended.append(1)
+            return
+        raise StoreError(fault)
+
+    await run_until(lambda: len(ended) > 1, repeat("degraded", tick, 0.01))
+    assert [event["reason"] for event in logged] == ["locked", "full", "full"]
 
 
 @pytest.mark.parametrize(("silence", "progressing"), [(0.0, True), (0.02, True), (0.04, False)])
