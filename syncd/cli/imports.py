@@ -25,7 +25,7 @@ from syncd.feeds.configuration import FeedFile
 from syncd.feeds.source import source_at
 from syncd.service import configured_feeds, process, stores
 from syncd.sources import beside
-from syncd.store import Store, feeds, runs
+from syncd.store import Store, feeds, run_results, runs
 from syncd.sync.arrival import ArrivalContext, Worker, decide, revert
 from syncd.sync.report import REKEY, rekeys_of, run_json, write_json
 from syncd.sync.run import Feed, Host, Planned, PlannedChange, RevertPlan, plan_revert, to_rekey
@@ -115,17 +115,20 @@ def _run(
     feed_name: Callable[[Store], str],
     work: Callable[[Worker, Feed], Run],
 ) -> int:
-    with _terminal(settings, as_json) as host, opened_store(settings) as store:
-        name = feed_name(store)
-        catalogue = stores.catalogue_of(store, settings, remember=True)
-        feed_file = configured_feeds.feed_file(settings, catalogue, name)
-        feed = configured_feeds.resolve(store, feed_file, settings)
-        process.tune_garbage_collector()
-        arrival = arrival_of(store, settings, catalogue, host)
-        run = work(Worker(arrival, {name: feed}, drop=settings.drop.folder), feed)
+    with opened_store(settings) as store:
+        with _terminal(settings, as_json) as host:
+            name = feed_name(store)
+            catalogue = stores.catalogue_of(store, settings, remember=True)
+            feed_file = configured_feeds.feed_file(settings, catalogue, name)
+            feed = configured_feeds.resolve(store, feed_file, settings)
+            process.tune_garbage_collector()
+            arrival = arrival_of(store, settings, catalogue, host)
+            run = work(Worker(arrival, {name: feed}, drop=settings.drop.folder), feed)
         rekeys = store.read(lambda tx: rekeys_of(tx, run, 0))
-    if as_json or run.state is not RunState.FAILED:
-        _print_run(run, as_json)
+        if as_json or run.state is not RunState.FAILED:
+            _print_run(run, as_json)
+        if not as_json:
+            store.read(lambda tx: text.print_warnings(run_results.warnings(tx, run.id)))
     return _import_code(run, rekeys)
 
 

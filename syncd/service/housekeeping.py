@@ -41,8 +41,8 @@ LASTING = 60.0
 
 
 async def repeat(part: str, tick: Callable[[], object], seconds: float) -> None:
-    """Call ``tick`` now and every ``seconds``, in a thread of its own, also after an exception, which is logged; a SyncdError if it
-    says something else than that of the tick before."""
+    """Call ``tick`` now and every ``seconds``, in a thread of its own. An exception of it is logged; a SyncdError that lasts is
+    logged once."""
     loop, logged = asyncio.get_running_loop(), ""
     with ThreadPoolExecutor(1, thread_name_prefix=f"syncd-{part}") as thread:
         while True:

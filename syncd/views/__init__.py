@@ -234,6 +234,7 @@ def plan_view(planned: Planned, catalogue: Catalogue) -> dict[str, Any]:
         "warnings": map(report.warning_json, planned.warnings),
         "changes": (
             report.change_json(c.action, c.reference_id, c.job_id, report.fields_json(c.fields, member))
+            | {"title": c.title}
             for c in planned.changes
         ),
     }

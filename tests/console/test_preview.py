@@ -66,11 +66,14 @@ async def until_files(home, *names):
 async def test_a_file_is_previewed_changes_nothing_and_is_applied(browse, world, home):
     world.board.deliver(world.feeds["acme"], world.board.rows(1, 60))
     browser = await browse()
-    rows = [world.board.row("r1", title="Baker"), *world.board.rows(2, 60), world.board.row("x", title="")]
+    row = world.board.row
+    changed = [row("r1", title="Baker"), row("r2", confidential=True), row("new", title="Miller")]
+    rows = [*changed, *world.board.rows(3, 60), row("x", title="")]
     status, _, answer = await send(browser, rows)
     assert (status, answer.headers["Location"]) == (303, "/preview")
     page = await shown(browser)
     assert "<del>Cook r1</del> → <ins>Baker</ins>" in page
+    assert ('href="/jobs/2">Cook r2</a>' in page, "Miller" in page) == (True, True)
     assert "Rejected rows: 1" in page
     assert world.board.job("r1").title == "Cook r1"
     assert files_in(home) == ["jobs.json"]
