@@ -4,7 +4,7 @@ import pytest
 
 from syncd.store import employers
 from tests.clock import Clock
-from tests.e2e.conftest import row, store_at
+from tests.e2e.conftest import BASE, row, store_at, wait_until
 from tests.sync.board import Board
 
 GONE = "its file is gone; 3 jobs stay live; syncd feed remove acme --archive"
@@ -174,6 +174,21 @@ def test_an_employer_is_closed_with_its_feeds_its_jobs_and_its_keys(two):
         (two.feeds / "removed" / f"{name}.toml").rename(two.feeds / f"{name}.toml")
     assert {name: state for name, (state, _) in states(two).items()} == {"acme": "ok", "north": "ok"}
     assert two.deliver("north.csv", [row("N-1", "Baker")], feed="north").code == 0
+
+
+@pytest.mark.slow
+def test_beside_a_daemon_its_keys_are_refused_and_its_feeds_are_not_in_force(two, start, monkeypatch):
+    daemon = start()
+    monkeypatch.setenv("SYNCD_OPERATOR__LISTEN", daemon.address("operator"))
+    two.run("employer", "add", "Beta")
+    assert daemon.request("GET", f"{BASE}/jobs?status=active", two.key)[1]["paging"]["total"] == 5
+    closed = two.run("employer", "close", "1", "--yes", "--json")
+    assert (closed.code, closed.err) == (0, "")
+    wait_until(lambda: daemon.request("GET", f"{BASE}/jobs", two.key)[0] == 401, "the end of its keys")
+    assert daemon.request("PUT", f"{BASE}/jobs", two.key, {"referenceId": "R-0", "title": "Cook"})[0] == 401
+    assert daemon.wait_for_event("service.reloaded")[-1]["feeds"] == []
+    assert daemon.request("GET", "/readyz")[1]["feeds"] == "ok"
+    assert statuses(two) == ["archived"] * 5
 
 
 def test_what_is_closed_in_part_is_closed_by_the_next(two):
