@@ -385,8 +385,8 @@ def test_a_plan_prints_warnings_what_is_withheld_and_what_would_be_archived(acme
     planned = acme.run("plan", path, "--feed", "acme")
     assert planned.code == 0
     warned = "record 8 has the referenceId 'A-1', too: the last valid one counts"
-    told = rf"\nwarnings: 1\n  1 × +duplicate_reference  {warned}\n +record 1\n$"
-    assert re.search(told, planned.out)
+    listed = rf"\nwarnings: 1\n  1 × +duplicate_reference  {warned}\n +record 1\n$"
+    assert re.search(listed, planned.out)
     assert "  ~ A-1 (job 1) updated: Rigger\n" in planned.out
     assert "8 read (1 updated, 6 unchanged, 1 replaced, 1 archived)" in planned.out
     shown = acme.run("plan", path, "--feed", "acme", "--json", "--exit-code")
@@ -395,7 +395,7 @@ def test_a_plan_prints_warnings_what_is_withheld_and_what_would_be_archived(acme
     assert [warning["code"] for warning in shown.json["warnings"]] == ["duplicate_reference"]
     assert [change["title"] for change in shown.json["changes"]] == ["Rigger", "Welder"]
     assert (shown.json["unknownValues"], shown.json["lookupToml"]) == ({}, "")
-    assert re.search(told, acme.run("import", path, "acme").out), "what an import prints"
+    assert re.search(listed, acme.run("import", path, "acme").out), "what an import prints"
     short = acme.base / "short.json"
     short.write_text('{"total": 9, "jobs": []}')
     acme.feed("short", 'employer = "Acme Ltd."\n[read]\nrecords = "jobs"\n')
