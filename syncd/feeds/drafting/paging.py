@@ -1,4 +1,4 @@
-"""Whether an answer is one page of a list, and how the list goes on, as far as the answer itself says it."""
+"""The pages of a list: how an answer leads to the next one, as far as the answer itself says it."""
 
 import re
 from collections.abc import Iterator
