@@ -186,9 +186,11 @@ class CsvReader(TableReader):
         delimiters without a blank behind them count: text has one behind a comma."""
         last = len(self._keys) - 1
         for at, (name, cell) in enumerate(zip(self.header or (), row, strict=False)):
-            counts = [len(self._tight_mark.findall(line)) for line in cell.split("\n")]
-            between = len(counts) - 2
-            if (between + 1) * last >= _MIN_MARKS and counts == [last - at, *[last] * between, at]:
+            lines = cell.split("\n")
+            if (len(lines) - 1) * last < _MIN_MARKS:
+                continue
+            counts = [len(self._tight_mark.findall(line)) for line in lines]
+            if counts == [last - at, *[last] * (len(lines) - 2), at]:
                 return name
         return None
 
