@@ -2,8 +2,12 @@
 
 import csv
 import io
+import re
 
 import pytest
+
+from syncd.feeds.mapping.transforms.dates import DATE_FORMATS
+from tests.e2e.conftest import row
 
 FEEDS = {
     "preset": 'preset = "csv"\n',
@@ -129,3 +133,31 @@ def test_a_feed_that_cannot_be_used_has_none(acme):
     assert (sheet(acme, "nobody").code, sheet(acme, "acme", "-o", "/nowhere/sheet.html").code) == (1, 1)
     acme.feed("hostile", 'employer = "<script>&"\n')
     assert "<script>" not in sheet(acme, "hostile").out
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+@pytest.mark.parametrize("form", [*DATE_FORMATS, "%d.%m.%Y"])
+def test_the_date_of_the_sheet_and_of_a_report_is_one_that_the_feed_takes(acme, form, language):
+    name = {"en": "Closes", "fr": "Fin"}[language]
+    fields = f'[fields]\nlocations = "locations"\ncloseDate = {{ from = "{name}", date = ["{form}"] }}\n'
+    acme.feed("trial", f'employer = "Acme Ltd."\nlanguage = "{language}"\npreset = "csv"\n{fields}')
+    [proposed] = [one for one in sheet(acme, "trial", "--json").json["columns"] if one["name"] == name]
+
+    def deliver(number, closing):
+        file = acme.base / f"{number}.csv"
+        lines = acme.file("one.csv", [row("R-1", "Welder")]).read_text().splitlines()
+        file.write_text(f'{lines[0]},{name}\n{lines[1]},"{closing}"\n')
+        done = acme.run("import", file, "--feed", "trial", "--json").json
+        return done["counts"], acme.drop_folder / "trial" / "done" / f"{done['id']}-{number}"
+
+    counts, path = deliver(1, "soon")
+    assert counts["rejected"] == 1
+    like = {
+        "en": r"Write dates like this one: (.+?)\.<",
+        "fr": r"Écrivez les dates comme celle-ci : (.+?)\.<",
+    }
+    [day] = set(re.findall(like[language], path.with_suffix(".csv.report.html").read_text()))
+    assert day == proposed["example"]
+    assert day in path.with_suffix(".csv.rejected.csv").read_text()
+    assert deliver(2, day)[0]["created"] == 1
+    assert acme.run("jobs", "show", "1", "--json").json["job"]["closeDate"][:10] == "2030-11-30"

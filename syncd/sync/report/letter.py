@@ -3,6 +3,7 @@ written, so that every later report about the feed is like them (docs/feeds.md "
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,16 +14,32 @@ from syncd.store import Tx, facts
 
 if TYPE_CHECKING:  # a command that only reads the store needs no reader of feeds
     from syncd.feeds.configuration import FeedConfig
+    from syncd.feeds.mapping import Mapping as FieldMapping
+
+#: A date with which nobody takes the day for the month; format of dates → how it looks in it, ISO in any other: ``numbers``,
+#: which may be read in two ways, takes it, too.
+_DAY = date(2030, 11, 30)
+_DAYS = {
+    "dmy": "30/11/2030",
+    "mdy": "11/30/2030",
+    "words": "30 NOV 2030",
+    "rfc822": "Sat, 30 Nov 2030 00:00:00 EST",
+    "epoch": "1922270400",
+    "epoch_ms": "1922270400000",
+    "excel": "47817",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
     """``columns``: pointer of a field (``/title``, ``/salary/amount``) → the partner's name of it. ``noun``: ``column`` or
-    ``field``. ``kept``: pointer, code and detail of a problem → the sentence that was made of them."""
+    ``field``. ``day``: a date as the feed takes one. ``kept``: pointer, code and detail of a problem → the sentence that was
+    made of them."""
 
     say: Language
     columns: Mapping[str, str] = field(default_factory=dict)
     noun: str = "column"
+    day: str = _DAY.isoformat()
     kept: dict[tuple[str, str, str], str] = field(default_factory=dict, compare=False, repr=False)
 
     def column(self, pointer: str) -> str | None:
@@ -46,12 +63,26 @@ class Letter:
 def letter_for(config: "FeedConfig", names: Sequence[str]) -> Letter:
     """Return the reader of the reports of a feed whose file has these ``names`` of columns."""
     noun = "column" if config.read.format in (None, "csv") else "field"
-    return Letter(languages.language(config.language), config.mapping.columns(names), noun)
+    return Letter(
+        languages.language(config.language), config.mapping.columns(names), noun, example_day(config.mapping)
+    )
+
+
+def example_day(mapping: "FieldMapping") -> str:
+    """Return a closing date as the mapping takes one."""
+    expression = mapping.fields.get("closeDate")
+    formats = expression.get("date") if isinstance(expression, dict) else None
+    form = formats[0] if isinstance(formats, list) and formats else formats
+    if isinstance(form, str) and "%" in form:
+        return _DAY.strftime(form)
+    return _DAYS.get(str(form), _DAY.isoformat())
 
 
 def note_letter(tx: Tx, feed: str, letter: Letter) -> None:
     """Store the reader of the reports of ``feed``."""
-    value = msgspec.json.encode([letter.say.name, dict(sorted(letter.columns.items())), letter.noun]).decode()
+    value = msgspec.json.encode(
+        [letter.say.name, dict(sorted(letter.columns.items())), letter.noun, letter.day]
+    ).decode()
     if facts.get(tx, _name(feed)) != value:
         facts.put(tx, _name(feed), value)
 
@@ -59,8 +90,9 @@ def note_letter(tx: Tx, feed: str, letter: Letter) -> None:
 def letter_of(tx: Tx, feed: str) -> Letter:
     """Return the reader of the reports of ``feed``, as ``note_letter`` stored him; without that, of the default language."""
     value = facts.get(tx, _name(feed))
-    language, columns, noun = msgspec.json.decode(value) if value else (languages.DEFAULT, {}, "column")
-    return Letter(languages.language(language), columns, noun)
+    # one of an older program has no day
+    language, *rest = msgspec.json.decode(value) if value else [languages.DEFAULT]
+    return Letter(languages.language(language), *rest)
 
 
 def _name(feed: str) -> str:

@@ -43,7 +43,7 @@ _PROBLEMS = {
     "outside_canada": "The place in {what} is outside Canada. Only jobs in Canada are taken.",
     "unknown_field": "The row has a name of a column that is not known here.",
     "read_only_mismatch": "The number of the job on the board does not belong to this reference number. Leave it out.",
-    "invalid_date": "The value in {what} is not a date that can be read. Write year, month and day, such as 2026-11-30.",
+    "invalid_date": "The value in {what} is not a date that can be read. Write dates like this one: {day}.",
     "date_order": "The closing date has passed. Give a later one, or leave the job out.",
     "invalid_email": "The value in {what} is not an e-mail address. Write one address, such as jobs@example.ca.",
     "invalid_url": "The value in {what} is not a web address. Write it whole, such as https://www.example.ca/jobs/17.",
@@ -73,7 +73,7 @@ _SPECIAL = (
     ),
     (
         re.compile(r"may be (?P<one>\S+) or (?P<two>[^\s;]+);"),
-        "The date in {what} can be {one} or {two}. Write year, month and day, such as 2026-11-30.",
+        "The date in {what} can be {one} or {two}. Write dates like this one: {day}.",
     ),
     (
         re.compile(r"at most (?P<most>[0-9]+) (?:characters )?(?:are|is) allowed"),
@@ -158,7 +158,7 @@ def _problem(letter: Letter, pointer: str, code: str, detail: str) -> str:
         if match := form.search(detail):
             text, values = special, match.groupdict()
             break
-    sentence = _capital(say(text, what=what, **values))
+    sentence = _capital(say(text, what=what, day=letter.day, **values))
     if near := _NEAR.search(detail):
         sentence += " " + say("Did you mean {near}?", near=near[1] or near[2])
     return sentence

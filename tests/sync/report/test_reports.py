@@ -15,7 +15,7 @@ import syncd
 from syncd import languages
 from syncd.domain import FeedWarning, HoldScope, RejectedRow, Run, RunCounts, RunState
 from syncd.errors import FEED_ERROR_CODES, Problem
-from syncd.store import Tx, run_results, runs
+from syncd.store import Tx, facts, run_results, runs
 from syncd.sync.report import sentences
 from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.report.files.html import MAX_GOING, render_html
@@ -412,3 +412,6 @@ def test_the_columns_and_the_language_of_a_feed_are_kept_for_later_reports(board
     letters = board.store.read(lambda tx: letter_of(tx, feed.config.name))
     assert letters.what("/title", sentences.FIELDS) == "la colonne Poste"
     assert letters.what("/closeDate", sentences.FIELDS) == "la date limite"
+    older = '["fr",{"/title":"Poste"},"column"]'
+    board.store.write(lambda tx: facts.put(tx, f"letter {feed.config.name}", older))
+    assert board.store.read(lambda tx: letter_of(tx, feed.config.name)) == partner

@@ -2,7 +2,7 @@
 and how a file is corrected (docs/feeds.md "The sheet for a partner"). It is made from the mapping in force, in his language."""
 
 from collections.abc import Collection, Mapping
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import NamedTuple
 
 from syncd.domain import FIELDS, SALARY_MEMBERS, Catalogue, FieldKind, JobField, Needed
@@ -13,7 +13,7 @@ from syncd.feeds.source import Secret, Source
 from syncd.languages import Language, language
 from syncd.sync.report import sentences
 from syncd.sync.report.files.html import rendered, style_source
-from syncd.sync.report.letter import Letter
+from syncd.sync.report.letter import Letter, example_day
 
 #: Field, or member of the salary → an example, as an employer would write it.
 _EXAMPLES = {
@@ -42,15 +42,6 @@ _PLAIN = {
 #: Fields whose values are entries of a catalogue. Between names of columns whose values together are one.
 _ENTRIES, _BETWEEN = ("categories", "positionType", "period"), " / "
 _PROVINCE, _ROUTING = "the province", "yes: 1 for e-mail, 2 for a web page"
-_DAY = date(2030, 11, 30)
-#: Format of dates → how ``_DAY`` looks in it; ISO in any other.
-_DAYS = {
-    "dmy": "30/11/2030",
-    "mdy": "11/30/2030",
-    "ymd": "2030/11/30",
-    "rfc822": "Sat, 30 Nov 2030 00:00:00 EST",
-}
-_DAYS |= {"numbers": "30/11/2030", "epoch": "1922313600", "epoch_ms": "1922313600000", "excel": "47817"}
 _ADDRESSES = ("applicationEmail", "applicationUrl")
 #: Format → the file in words.
 _FORMS = {
@@ -184,11 +175,7 @@ def _column(
 def _example(mapping: FieldMapping, name: str, part: str, say: Language) -> str:
     """Return an example of a field, or of its member ``part``, that is in the column ``name``."""
     if part == "closeDate":
-        formats = _option(mapping, part, "date")
-        form = formats[0] if isinstance(formats, list) and formats else formats
-        if isinstance(form, str):
-            return _DAY.strftime(form) if "%" in form else _DAYS.get(form, _DAY.isoformat())
-        return _DAY.isoformat()
+        return example_day(mapping)
     if part in _PLAIN:
         return _PLAIN[part]
     if part in _ENTRIES and (word := _own_word(mapping, part)) is not None:
