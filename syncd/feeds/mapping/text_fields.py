@@ -13,6 +13,7 @@ from syncd.feeds.mapping.sources import compile_source
 from syncd.feeds.mapping.transforms import (
     clean,
     compile_dates,
+    is_null_date,
     paragraphs,
     readings,
     says_no_date,
@@ -185,10 +186,10 @@ def _date(right: FieldExpression) -> FieldFunction:
 
     def date(value: object, log: RowLog) -> object:
         day = parse(value)
-        if day is not None:
+        if day is not None and not is_null_date(day):
             return day
         shown = spelled(value)[:60]
-        if says_no_date(value):
+        if day is not None or says_no_date(value):
             log.note("no_date", f"{name} says that there is no date: {shown}")
             return None
         if formats == ["iso"]:

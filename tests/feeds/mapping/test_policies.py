@@ -336,6 +336,42 @@ def test_a_text_that_says_that_there_is_no_closing_date_is_not_a_wrong_one(text)
     assert mapped.problems == ()
 
 
+NULL_DATES = [
+    *(
+        ("iso", day)
+        for day in "0001-01-01 0000-00-00 1601-01-01 1753-01-01 1899-12-30 1900-01-01 1970-01-01".split()
+    ),
+    *(
+        ("iso", f"{day}T00:00:00{zone}")
+        for day in ("0001-01-01", "1970-01-01")
+        for zone in ("", ".000Z", "-05:00")
+    ),
+    *(
+        ("iso", text)
+        for text in ("0000-00-00 00:00:00", "1969-12-31T19:00:00-05:00", "1970-01-01T00:00:01Z", "1900-01-00")
+    ),
+    *(("iso", f"/Date({number})/") for number in ("-62135596800000", "-62135578800000-0500", "0")),
+    *(("mdy", text) for text in ("01/01/1900", "1/1/0001 12:00:00 AM", "00/00/0000", "1/0/1900", "00:00:00")),
+    *(("epoch", number) for number in (0, "0", -2208988800, -62135596800)),
+    ("epoch_ms", -62135596800000),
+    ("excel", "0"),
+    ("rfc822", "Mon, 01 Jan 0001 00:00:00 GMT"),
+    ("rfc822", "Thu, 01 Jan 1970 00:00:00 GMT"),
+    ("words", "January 1, 1900"),
+]
+
+
+@pytest.mark.parametrize(("form", "value"), NULL_DATES)
+def test_a_date_by_which_a_program_means_none_is_not_sent(form, value):
+    mapped = row({"closeDate": {"from": "d", "date": [form]}}, {"d": value})
+    assert (mapped.body, codes(mapped), mapped.problems) == ({}, ["no_date"], ())
+
+
+def test_a_date_near_one_that_means_none_is_a_date():
+    for day in ("1900-02-01", "1969-12-01", "1971-01-01", "2000-01-01"):
+        assert row({"closeDate": "d"}, {"d": day}).body == {"closeDate": day}
+
+
 @pytest.mark.parametrize(
     ("raw", "expected"),
     [

@@ -1,7 +1,7 @@
 """Small grammars from the texts of employers to the values of the API. Pure functions, which report each guess and omission."""
 
 from syncd.feeds.mapping.transforms import money
-from syncd.feeds.mapping.transforms.dates import compile_dates, readings, says_no_date
+from syncd.feeds.mapping.transforms.dates import compile_dates, is_null_date, readings, says_no_date
 from syncd.feeds.mapping.transforms.html import clean, paragraphs, unescaped, without_tags
 from syncd.feeds.mapping.transforms.marks import text_behind
 from syncd.feeds.mapping.transforms.place_lists import each_city, each_place
@@ -14,4 +14,4 @@ from syncd.feeds.mapping.transforms.places import (
 )
 
 #: Part of every feed's fingerprint: raise it when a transform gives another result for the same text.
-VERSION = 14
+VERSION = 15

@@ -1,13 +1,15 @@
 """Dates as employers write them, to ``YYYY-MM-DD``. The mapping chooses the format; it is never guessed from the text.
 
-    iso           2026-07-13 or 20260713, time or not      rfc822    Mon, 13 Jul 2026 00:00:00 EST
+    iso           2026-07-13 or 20260713, time or not,     rfc822    Mon, 13 Jul 2026 00:00:00 EST
+                  or /Date(1783900800000-0400)/
     dmy mdy ymd   numbers in that order, separated by one  words     13 July 2026, July 13th, 2026,
                   of / . - or blanks, time or not                    le 13 juillet 2026
     numbers       dmy or mdy where only one is possible    excel     46216: a spreadsheet's day number
     epoch epoch_ms  seconds or milliseconds since 1970     %d/%m/%Y  a strptime format
 
 An instant (a time with an offset) is taken to the zone of the service; before 06:00 there the last day is the one before. Of
-other dates with a time, and at 00:00:00, the date is kept as written. A year of two digits is in this century."""
+other dates with a time, and at 00:00:00, the date is kept as written. A year of two digits is in this century. The dates by
+which programs mean none are read as any other; ``is_null_date`` knows them."""
 
 import re
 import warnings
@@ -26,6 +28,8 @@ Parse = Callable[[str], date | None]
 _ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?=[T ]\d|(?:Z|[+-]\d\d:\d\d)?\Z)", re.ASCII)
 #: The basic format of ISO 8601. Other numbers of eight digits are not dates.
 _ISO_BASIC = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?=T\d|\Z)", re.ASCII)
+#: An instant in the JSON of Microsoft: milliseconds since 1970, and the offset of the place where it was written.
+_JSON_DATE = re.compile(r"(?:\\?/|new )Date\((-?\d{1,15})(?:([+-]\d\d)(\d\d))?\)(?:\\?/)?\Z", re.ASCII)
 #: A time and its offset at the end of a text. The words are those of RFC 822, in hours.
 _INSTANT = re.compile(
     r"(?:T|[ ,](?=\s?\d\d?[:h])\s?)(\d\d?)[:h]?(\d\d)(?::?(\d\d)(?:[.,]\d+)?)?\s*([ap]\.?m\.?)?\s*"
@@ -54,6 +58,17 @@ _WORDS = [
     for first, second in ((_DAY, rf"(?:of\s+)?{_MONTH}"), (_MONTH, _DAY))
 ]
 _WORDS.append(re.compile(rf"(?P<day>\d{{1,2}})[\s.\-]+{_MONTH}[\s.\-]+(?P<year>\d\d)\Z", re.ASCII))
+_DAY_LONG = timedelta(days=1)
+#: The dates by which .NET, SQL Server, Windows, Excel and Unix mean none. A time zone may move them by a day.
+_NULL_DATES = frozenset(
+    str(day + _DAY_LONG * days)
+    for day in map(
+        date.fromisoformat, "0001-01-02 1601-01-01 1753-01-01 1899-12-31 1900-01-01 1970-01-01".split()
+    )
+    for days in (-1, 0, 1)
+)
+#: The zeros of MySQL, also as the number of a spreadsheet or of seconds, and of spreadsheets ("1900-01-00").
+_ZEROS = re.compile(r"[0\s./:T-]*0[0\s./:TZ-]*|1900-01-00.*|0?1/0?0/1900.*|0?0/0?1/1900.*", re.ASCII)
 #: Words in place of a date where none is set.
 _NO_DATE = re.compile(
     r"(?:open |ouvert )?(?:until filled|jusqu'a (?:ce que le poste soit )?(?:comble|pourvu|comblement))|jusqu'a comblement"
@@ -110,10 +125,16 @@ def _evening(instant: datetime, zone: tzinfo) -> date:
         return instant.date()
 
 
+def is_null_date(day: str) -> bool:
+    """Return whether programs write this date, ``YYYY-MM-DD``, where they have none."""
+    return day in _NULL_DATES
+
+
 def says_no_date(value: object) -> bool:
-    """Return whether a text says that there is no date: "Open until filled", "Jusqu'à comblement"."""
-    text = fold(spelled(value)[:100]).replace("\u2019", "'").strip(" .")
-    return _NO_DATE.fullmatch(text) is not None
+    """Return whether a text says that there is no date: "Open until filled", "Jusqu'à comblement", "0000-00-00"."""
+    text = spelled(value)[:100].strip()
+    words = fold(text).replace("\u2019", "'").strip(" .")
+    return _NO_DATE.fullmatch(words) is not None or _ZEROS.fullmatch(text) is not None
 
 
 def readings(value: object) -> list[str]:
@@ -149,13 +170,31 @@ def _strptime(form: str) -> Parse:
 
 
 def _iso(text: str) -> date | None:
+    if "Date(" in text:
+        return _json_date(text)
     match = _ISO.match(text) or _ISO_BASIC.match(text)
     return _date(int(match[1]), int(match[2]), int(match[3])) if match else None
 
 
+def _json_date(text: str) -> date | None:
+    match = _JSON_DATE.match(text)
+    if match is None:
+        return None
+    hours, minutes = match[2] or "+0", match[3] or "0"
+    try:
+        zone = timezone(timedelta(hours=int(hours), minutes=int(hours[0] + minutes)))
+        return datetime.fromtimestamp(int(match[1]) / 1000, UTC).astimezone(zone)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
 def _rfc822(text: str) -> date | None:
     parts = parsedate(text) if len(text) < 100 else None
-    return _date(*parts[:3]) if parts else None
+    if parts is None:
+        return None
+    return (
+        date.min if "01 Jan 0001" in text else _date(*parts[:3])
+    )  # else a year below 100 is one of a century
 
 
 def _ordered(year: int, month: int, day: int) -> Parse:
@@ -216,6 +255,8 @@ def _excel(text: str) -> date | None:
 
 
 def _date(year: int, month: int, day: int) -> date | None:
+    if not year and not month and not day:
+        return date.min  # MySQL's date for none
     try:
         return date(year, month, day)
     except (ValueError, OverflowError):
