@@ -6,11 +6,12 @@ import time
 import pytest
 
 from syncd.store import Store, database_at, employers, keys
-from tests.clock import ZONE
+from tests.clock import ZONE, Clock
 from tests.e2e import two_daemons
-from tests.e2e.conftest import JOB
+from tests.e2e.conftest import JOB, row
 from tests.e2e.two_daemons import EMPLOYER, Host, Load, ask
 from tests.stores import POSTGRES, server
+from tests.sync.board import Board
 from tests.test_bench import run as bench
 
 pytestmark = [
@@ -152,3 +153,32 @@ def test_check_names_a_fault_of_the_address_without_the_password(installation, d
     assert result.code == 1
     assert "store.url: the store cannot be used now: the server cannot be reached" in result.err
     assert "s3cret" not in result.err
+
+
+def test_a_feed_takes_new_ids_and_an_employer_is_closed_and_reverts_undo_both(installation, database):
+    installation.settings(f'[store]\nurl = "{database}"\n')
+    os.chmod(installation.config, 0o600)
+    installation.employer_with_key(makes_store=True)
+    assert installation.deliver("one.csv", [row(f"R-{n}", f"Welder {n}") for n in range(8)]).code == 0
+    assert installation.deliver("two.csv", [row(f"N-{n}", f"Welder {n}") for n in range(8)]).code == 3
+    assert installation.run("runs", "rekey", "2", "--yes").code == 0
+    kept = {f"N-{n}": (n + 1, "active") for n in range(8)}
+    assert installation.jobs("id", "status") == kept
+    with Store.open(database, timezone=ZONE) as store:
+        board = Board(store, Clock(), installation.base, store.read(lambda tx: employers.get(tx, 1)))
+        board.put(board.row("API-1", status="active"))
+
+    asked = installation.run("employer", "close", "1")
+    assert (asked.code, "feed acme: would be archived: 8\n" in asked.out) == (3, True)
+    assert "other jobs: would be archived: 1\n  - API-1 (job 9) archived: Cook API-1\n" in asked.out
+    closed = installation.run("employer", "close", "1", "--yes", "--json")
+    assert closed.code == 0, closed.err
+    numbers = [closed.json["feeds"][0]["run"]["id"], closed.json["run"]["id"]]
+    assert (numbers, closed.json["revokedKeys"]) == ([3, 4], [1])
+    assert {status for _, status in installation.jobs("id", "status").values()} == {"archived"}
+    assert not (installation.feeds / "acme.toml").exists()
+    for number in reversed(numbers):
+        assert installation.run("runs", "revert", str(number), "--yes").code == 0
+    assert installation.jobs("id", "status") == kept | {"API-1": (9, "active")}
+    assert installation.run("runs", "revert", "2", "--yes").code == 0
+    assert installation.jobs("id")["R-0"] == (1,)
