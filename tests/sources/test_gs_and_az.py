@@ -1,6 +1,10 @@
 """Sources in Google Cloud Storage and Azure, at small servers that speak what their packages ask for."""
 
+import asyncio
 import json
+import socket
+import subprocess
+from contextlib import closing
 from typing import Any
 from urllib.parse import unquote
 
@@ -8,14 +12,15 @@ import pytest
 from aiohttp import web
 
 from syncd.feeds.source import Request
-from syncd.sources import connections, servers
-from syncd.sources.results import NotModified
+from syncd.sources import buckets, servers
+from syncd.sources.results import NotModified, Times
 from tests.sources.conftest import Site
 
 pytest.importorskip("gcsfs", reason="gcsfs is not installed")
 pytest.importorskip("azure.storage.blob", reason="azure-storage-blob is not installed")
 
 DATE, AZURE_DATE = "2026-11-28T12:00:00.000Z", "Sat, 28 Nov 2026 12:00:00 GMT"
+LOST = 599  # in place of a status: the connection ends
 
 
 class Bucket(Site):
@@ -23,15 +28,18 @@ class Bucket(Site):
 
     def __init__(self):
         super().__init__()
-        self.files, self.deleted = (
-            {"out/jobs-1.json": b"[1]", "out/jobs-2.json": b"[2, 2]", "out/x.txt": b"x"},
-            [],
-        )
+        self.files = {"out/jobs-1.json": b"[1]", "out/jobs-2.json": b"[2, 2]", "out/x.txt": b"x"}
+        self.deleted, self.status = [], 200
 
     async def __aenter__(self):
         await super().__aenter__()
-        self.answers = Answers(self.answer)
+        self.answers = Answers(self.checked)
         return self
+
+    def checked(self, request):
+        if self.status == LOST:
+            request.transport.abort()
+        return web.Response(status=self.status) if self.status != 200 else self.answer(request)
 
     def answer(self, request):
         raise NotImplementedError
@@ -53,6 +61,8 @@ class Google(Bucket):
 
     def answer(self, request):
         path = request.path
+        if path == "/token":
+            return web.json_response({"access_token": "t0ken", "expires_in": 3600, "token_type": "Bearer"})
         if path == "/storage/v1/b/acme/o":
             prefix = request.query.get("prefix", "")
             found = [self.about(name) for name in self.files if name.startswith(prefix)]
@@ -115,14 +125,14 @@ def piece(content, wanted, headers=None):
 @pytest.fixture
 async def google(monkeypatch, public):
     async with Google() as site:
-        monkeypatch.setattr(connections, "GOOGLE", site.url("").rstrip("/"))
+        monkeypatch.setattr(buckets, "GOOGLE", site.url("").rstrip("/"))
         yield site
 
 
 @pytest.fixture
 async def azure(monkeypatch, public):
     async with Azure() as site:
-        monkeypatch.setattr(connections, "AZURE", site.url("/{account}"))
+        monkeypatch.setattr(buckets, "AZURE", site.url("/{account}"))
         yield site
 
 
@@ -152,6 +162,25 @@ async def test_a_file_that_is_not_there(scheme, google, azure, incoming):
     text, temporary = await incoming.refused(ask(scheme, "gone.json"))
     assert (text.partition(" ")[0], temporary) in {("404", False), ("there", False)}
     assert text.endswith(": see the address of [source]")
+
+
+REFUSED = {
+    401: ("401 Unauthorized: see the credentials of [source]", False),
+    403: ("403 Forbidden: see the credentials of [source], or ask whether this machine may fetch it", False),
+    429: ("429 Too Many Requests", True),
+    502: ("502 Bad Gateway", True),
+    503: ("503 Service Unavailable", True),
+    LOST: ("the connection to acme was lost", True),
+}
+
+
+@pytest.mark.parametrize("status", REFUSED)
+@pytest.mark.parametrize("scheme", ["gs", "az"])
+async def test_a_refusal_is_final_without_more_tries(scheme, status, google, azure, incoming):
+    site = google if scheme == "gs" else azure
+    site.status = status
+    assert await incoming.refused(ask(scheme)) == REFUSED[status]
+    assert len(site.asked) <= (2 if status == LOST else 1)  # aiohttp asks a second time if a connection ends
 
 
 HOSTS = {"gs": "storage.googleapis.com", "az": "acmestorage.blob.core.windows.net"}
@@ -191,8 +220,56 @@ async def test_a_storage_account_is_no_part_of_an_address(account, incoming):
         json.dumps("/etc/syncd/other.json"),
         json.dumps({"type": "external_account", "credential_source": {"file": "/etc/passwd"}}),
         json.dumps({"type": "authorized_user", "token_uri": "http://169.254.169.254/"}),
+        json.dumps({"type": "service_account", "client_email": "x", "private_key": "x"}),
+        json.dumps({"type": "service_account", "client_id": "x", "client_secret": "x", "refresh_token": "x"}),
     ],
 )
 async def test_a_key_that_is_not_of_a_service_account(key, incoming):
     text, _ = await incoming.refused(ask("gs", key=key))
     assert text == "key is not the JSON of a service account"
+
+
+@pytest.fixture(scope="module")
+def private_key():
+    made = subprocess.run(["openssl", "genpkey", "-algorithm", "RSA"], check=True, capture_output=True)
+    return made.stdout.decode()
+
+
+def service_account(private_key, leads_to):
+    """Return the JSON of a key with addresses of another server."""
+    account = {"type": "service_account", "client_email": "s@acme.example", "private_key": private_key}
+    other = {"token_uri": leads_to, "universe_domain": "127.0.0.2", "auth_uri": leads_to}
+    return json.dumps(account | other)
+
+
+async def test_a_service_account_gets_its_token(google, other, incoming, private_key, monkeypatch):
+    monkeypatch.setattr(buckets, "GOOGLE_TOKENS", google.url("/token"))
+    key = service_account(private_key, other.url("/token"))
+    (file,) = await incoming.take(ask("gs", "jobs-1.json", key=key))
+    assert file.size == 3
+    token, *others = google.asked
+    assert token.path == "/token"
+    assert {request.headers.get("Authorization") for request in others} == {"Bearer t0ken"}
+    assert other.asked == []
+
+
+async def test_the_addresses_of_a_service_account_lead_to_no_other_server(
+    google, other, names, incoming, private_key
+):
+    names["oauth2.googleapis.com"] = [["127.0.0.1"]]
+    await incoming.refused(ask("gs", key=service_account(private_key, other.url("/token"))))
+    assert set(names.asked) == {"oauth2.googleapis.com"}
+    assert google.asked == other.asked == []
+
+
+async def test_a_token_that_does_not_come_delays_no_other_source(
+    google, azure, incoming, private_key, monkeypatch
+):
+    with closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        monkeypatch.setattr(buckets, "GOOGLE_TOKENS", f"http://127.0.0.1:{silent.getsockname()[1]}/")
+        request = ask("gs", key=service_account(private_key, ""))
+        waiting = asyncio.create_task(incoming.refused(request, times=Times(silence=1)))
+        await asyncio.sleep(0.3)
+        (file,) = await asyncio.wait_for(incoming.take(ask("az", "jobs-1.json")), 5)
+        assert (file.size, waiting.done()) == (3, False)
+        assert await waiting == ("the server sent nothing for 1 s", True)
