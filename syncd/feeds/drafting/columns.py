@@ -16,6 +16,13 @@ from syncd.feeds.mapping.transforms import compile_dates
 from syncd.feeds.readers import Format
 from syncd.feeds.text import HOST, boolean
 
+#: Parameters of an address that say where a visitor comes from, on any page; and on a home page alone.
+_TRACKING = re.compile(
+    r"(?:utm_\w+|source|src|\w*clid|gclsrc|mc_[ce]id|trk|campaign|medium|referr?er|_ga|iis|iisn)=[^&#]*",
+    re.IGNORECASE,
+)
+_REFERRER = re.compile(r"(https?://[^/?#]+/?\?(?:[^#]*&)?)ref=[^&#]*", re.IGNORECASE)
+
 #: The most samples of a column that are kept, and the most different values that are counted.
 MAX_SAMPLES, MAX_DIFFERENT = 3, 20_000
 #: The most alternatives for a field.
@@ -52,6 +59,8 @@ DATE_KINDS = tuple(f"date:{name}" for name in DATE_NAMES)
 _SERIALS = {5: "excel", 8: "iso", 10: "epoch", 13: "epoch_ms"}
 _PARSERS = {name: compile_dates([name]) for name in (*DATE_NAMES, "excel", "epoch", "epoch_ms")}
 
+#: The selector of the name of an element that is the value itself: of the first one in ``X``, of ``X`` if the record has it.
+NAME_OF = re.compile(r"local-name\(([^()]+?)(/\*)?\)\Z")
 #: Of several columns of a CSV that have one name: ``location[1]``.
 _NUMBER_OF_SEVERAL = re.compile(r"(?<=.)\[\d+\]\Z")
 #: The name of a facet in its selector: ``custom[label=Job type].value``.
@@ -88,6 +97,8 @@ _KNOWN = frozenset(name for names in NAMES.values() for name in names)
 _CONTEXT, _VAGUE, _VALUES = (
     frozenset(_WORDS["words"][kind].split()) for kind in ("context", "vague", "values")
 )
+#: Words in the name of a column of pay.
+PAY_WORDS = {kind: frozenset(words.split()) for kind, words in _WORDS["pay"].items()}
 #: Words in the name of a column of amounts → the period of the pay.
 PERIODS = {word: period for period, words in _WORDS["periods"].items() for word in words.split()}
 
@@ -100,7 +111,7 @@ class Column:
     values (a list has several); ``kinds`` counts their kinds. ``texts`` are some short values without a digit. ``parted``: the
     selectors of the columns of names and values, if it is a facet.
     ``longest`` and ``total`` are in characters; ``different`` is the number of different values, up to a limit; ``days``
-    are the first dates, in ISO 8601."""
+    are the first dates, in ISO 8601; ``pages`` the first two pages at which addresses lead."""
 
     selector: str
     filled: int = 0
@@ -112,6 +123,7 @@ class Column:
     total: int = 0
     parted: tuple[str, ...] = ()
     days: list[str] = attribute(default_factory=list)
+    pages: set[str] = attribute(default_factory=set)
     _seen: set[int] = attribute(default_factory=set)
 
     @property
@@ -121,6 +133,18 @@ class Column:
     @property
     def average(self) -> float:
         return self.total / self.values if self.values else 0.0
+
+    @property
+    def plain_selector(self) -> str:
+        """The selector of the element, where the column has its name."""
+        named = NAME_OF.match(self.selector)
+        return named[1] if named else self.selector
+
+    @property
+    def name_says_it(self) -> bool:
+        """Return whether the column has the name of an element that is there or not (``<PartTime/>``)."""
+        named = NAME_OF.match(self.selector)
+        return named is not None and not named[2]
 
     @property
     def name(self) -> str:
@@ -167,6 +191,8 @@ class Column:
         self.kinds.update(kinds)
         if len(self.days) < _MAX_DAYS:
             self.days += [str(_PARSERS[kind[5:]](text)) for kind in kinds if kind.startswith("date:")][:1]
+        if len(self.pages) < 2 and kinds & {"url", "host"}:
+            self.pages.add(page_at(text))
         fresh = len(self.texts) < _MAX_TEXTS and not _DIGIT.search(text)
         if len(text) <= 40 and (text in self.texts or fresh):
             self.texts[text] += 1
@@ -178,11 +204,18 @@ class Column:
                 self.samples.append(text[:2000])
 
 
+def page_at(address: str) -> str:
+    """Return the address without parameters that say where a visitor comes from (``utm_source``), which lead to the same page."""
+    return _TRACKING.sub("", _REFERRER.sub(r"\1", address)).rstrip("/?&")
+
+
 @lru_cache(maxsize=1024)
 def _last_steps(selector: str) -> tuple[str, str]:
     """Return the last step and the last two together, as names are compared. A last step that is only the value of the one
     before it (``department.label``) counts as that one. An unknown name counts without a note in brackets ("Category
     (required)"), else without words for a posting (``_job_expires``, "External Apply URL")."""
+    if named := NAME_OF.match(selector):
+        selector = named[1]
     if facet := _FACET.search(selector):
         selector = facet[1]
     steps = [step for step in re.split(r"[./@\[\]\"]+", _NUMBER_OF_SEVERAL.sub("", selector)) if step]

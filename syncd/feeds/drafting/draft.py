@@ -15,7 +15,7 @@ from typing import Any
 from syncd.domain import FIELD, OWN_BITS, Catalogue, FeedLimits, check_body
 from syncd.errors import ConfigError, FeedError, Invalid, Problem
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
-from syncd.feeds.drafting.columns import Guess
+from syncd.feeds.drafting.columns import Guess, page_at
 from syncd.feeds.drafting.draft_text import YEARLY_ABOVE, DraftPlan, Findings, render
 from syncd.feeds.drafting.guessing import guess_company, guess_fields, repeated_reference
 from syncd.feeds.drafting.paging import Paging, paging_of
@@ -108,7 +108,7 @@ class Trial:
         self.known.update(own - unknown)
         self.known["status"] += "status" in faulty or body.get("status", "active") != "active"
         whole = all(body.get(name) is not None or name in faulty for name in _COMPARED)
-        self.pages.update([str(body[URL_FIELD])] if body.get(URL_FIELD) else ())
+        self.pages.update([page_at(str(body[URL_FIELD]))] if body.get(URL_FIELD) else ())
         self.good += whole and not bad - {"status", "referenceId"}
         reference = row.reference_id or ""
         self.long_references += len(reference) > FIELD["referenceId"].most

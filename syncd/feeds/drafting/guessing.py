@@ -45,7 +45,8 @@ KIND, POSTING = "@type", "JobPosting"
 
 def guess_fields(columns: ColumnSearch, today: str) -> dict[str, Guess]:
     status, title, locations = guess_status(columns), _guess_title(columns), guess_locations(columns)
-    taken = [column for guess in (status, title, locations) if guess for column in guess.columns]
+    salary = guess_salary(columns)
+    taken = [column for guess in (status, title, locations, salary) if guess for column in guess.columns]
     position = _guess_entry(columns, "positionType", "position", "Full Time", taken)
     made = (
         _guess_reference(columns),
@@ -55,7 +56,7 @@ def guess_fields(columns: ColumnSearch, today: str) -> dict[str, Guess]:
         locations,
         _guess_entry(columns, "categories", "category", "Other", [*taken, *position.columns]),
         position,
-        guess_salary(columns),
+        salary,
         status,
         _guess_address(columns, URL_FIELD, "url", "host"),
         _guess_address(columns, EMAIL_FIELD, "email"),
@@ -176,19 +177,21 @@ def _guess_entry(
 
     def fits(column: Column) -> bool:
         plain = column.share("url", "email", "html", "number") < 0.5
-        return column.average < 80 and plain and not _is_data_type(column) and column not in taken
+        plain = plain and not column.name_says_it and not _is_data_type(column)
+        return column.average < 80 and plain and column not in taken
 
     sources, why, several = columns.named(field, fits), "by its name", "from"
     typed = [c for c in columns.all if fits(c) and _has_types(c)] if field == "positionType" else []
-    flags = [] if typed or field != "positionType" else _type_flags(columns)
+    hours = any(map(_has_hours, typed))
+    flags = [] if hours or field != "positionType" else _type_flags(columns)
     typed.sort(key=lambda c: (c.rank(field) is None, c.rank(field) or 0))
     # "Regular" does not say how much, "Part time" not how long
     both = [*[c for c in typed if not _has_hours(c)][:1], *[c for c in typed if _has_hours(c)][:1]]
     if len(both) > 1 and typed[0].rank(field) is not None:
         why, sources, several = "by the names or values; the first known type, or the hours", both, "all"
     elif flags:
-        why, sources = "by the names, which are those of types; yes and no", flags
-        several = "all" if len(flags) > 1 else "from"
+        why, sources = "by the names, which are those of types; yes and no", [*both, *flags]
+        several = "all" if len(sources) > 1 else "from"
     elif not any(column.kinds[kind] for column in sources):
         by_values = columns.alike(
             field,
@@ -220,7 +223,8 @@ def _type_flags(columns: ColumnSearch) -> list[Column]:
     named = [
         (kind[0], column)
         for column in columns.all
-        if column.share("flag") > 0.9 and (kind := flag_positions(column.selector))
+        if (column.share("flag") > 0.9 or column.name_says_it)
+        and (kind := flag_positions(column.plain_selector))
     ]
     return [column for _, column in sorted(named, key=lambda pair: -pair[0])]
 
@@ -276,4 +280,6 @@ def _doubt(column: Column, columns: ColumnSearch, field: str) -> str:
     mailbox = field == EMAIL_FIELD and column.rank(field) is not None
     if column.different == 1 < columns.records and not mailbox:
         return f"is the same in all {column.filled:,} records that have it"
+    if len(column.pages) == 1 < columns.records and not mailbox:
+        return f"leads to the same page in all {column.filled:,} records that have it"
     return ""

@@ -22,7 +22,7 @@ _FACET_NAME = re.compile(
 #: The members of a facet, an object of a list that has its name in it (``{"label": "Job type", "value": "Part time"}``).
 _FACET_VALUES = (*"valuelabel value values metavalue fieldvalue answer option text".split(), "", "label")
 _FACET_NAMES = tuple(
-    "fieldlabel label name fieldname field metakey key question attribute property domain code id fieldid".split()
+    "fieldlabel label name fieldname field val metakey key question attribute property domain code id fieldid".split()
 )
 _MARKUP = frozenset("p br div ul ol li b strong em i a h1 h2 h3 h4 h5 h6 span table u font".split())
 
@@ -73,9 +73,13 @@ def _xml_values(element: Any, steps: Steps) -> Iterator[tuple[Steps, str | None]
         text = meant(inner_markup(element) if children else (element.text or ""))
         if text is not None:
             yield steps, spelled(text)
+        elif len(steps) == 1 and not element.attrib and _is_said_by_name(element):
+            yield (f"local-name({steps[0]})",), steps[0]
         return
     if steps:
         yield steps, None
+        if _is_said_by_name(children[0]):
+            yield (f"local-name({'/'.join(steps)}/*)",), local(children[0])
     alike: dict[str, list[dict[str, object]]] = {}
     for child in children if len(steps) < _MAX_DEPTH else ():
         alike.setdefault(local(child), []).append(_members(child))
@@ -83,6 +87,12 @@ def _xml_values(element: Any, steps: Steps) -> Iterator[tuple[Steps, str | None]
     for tag, parts in alike.items():
         for facet, text in _facets(parts[:20], '[{}="{}"]/{}'):
             yield (*steps, tag, facet), text
+
+
+def _is_said_by_name(element: Any) -> bool:
+    """Return whether an element's name is a value: a type (``<Schedule><PartTime/></Schedule>``), or a status."""
+    kinds, text = kinds_of(local(element)), meant(element.text or "")
+    return text is None and ("position" in kinds or ("status" in kinds and not len(element)))
 
 
 def _members(element: Any) -> dict[str, object]:

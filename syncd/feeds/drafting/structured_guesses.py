@@ -1,16 +1,20 @@
 """Guesses at the fields that have a grammar of their own: the close date, the locations and the salary."""
 
+import re
 from collections import Counter
 from dataclasses import replace
+from functools import lru_cache
 
 from syncd.domain import name_key
 from syncd.feeds.drafting.columns import (
     AGAINST,
     DATE_KINDS,
     DATE_NAMES,
+    PAY_WORDS,
     PERIODS,
     Column,
     ColumnSearch,
+    Fits,
     Guess,
     one_or_list,
 )
@@ -27,6 +31,8 @@ _VAGUE_WORDS = frozenset(
     "online live en ligne private prive privee future preview planned complete completed hidden visible listed enabled disabled"
     " hired".split()
 ) | {"en ligne"}
+#: Between the words of a name such as ``payRateMin``.
+_GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: Formats with the day or the month first. A mapping has at most one of them.
 _ORDERS = ("dmy", "mdy")
 
@@ -105,7 +111,11 @@ def guess_locations(columns: ColumnSearch) -> Guess | None:
         "province",
         lambda c: c.share("province") > 0.3 or (c.average < 40 and c.kinds["status"] * 2 <= c.values),
     )
-    place = columns.named("location", lambda c: c.average < _MAX_TEXT)
+    place = columns.named("location", lambda c: c.average < _MAX_TEXT and c.share("province") <= 0.5)
+    if place:  # a place in one column, and its province in another that is named after a place as well
+        province = province or columns.named("location", lambda c: c.share("province") > 0.5)
+    else:
+        place = columns.named("location", lambda c: c.average < _MAX_TEXT)
     if not city and _lacks_province(place, province):
         city = place[:1]
     place = [c for c in place if not city or c is not city[0]]
@@ -202,29 +212,60 @@ def _parted(selector: str) -> tuple[str, str, str]:
 
 
 def guess_salary(columns: ColumnSearch) -> Guess | None:
+    def named(part: str, fits: Fits) -> list[Column]:
+        alike = (c for c in columns.all if _pay_part(c.selector) == part and _has_amounts(c))
+        return ([] if part.startswith("bare") else columns.named(part, fits)) or [*alike][:1]
+
+    units = [c for c in columns.named("salary", _has_units) if not _has_amounts(c)]  # "Pay": "Hourly"
     parts = {
-        "amount": columns.named("amount", _has_amounts),
-        "maxAmount": columns.named("maxAmount", _has_amounts),
-        "period": columns.named("period", _has_units) or columns.named("period", lambda c: c.average < 30),
+        "amount": named("amount", _has_amounts),
+        "maxAmount": named("maxAmount", _has_amounts),
+        "period": columns.named("period", _has_units)
+        or units
+        or columns.named("period", lambda c: c.average < 30),
         "currency": columns.named("currency", lambda c: c.average < 10),
     }
+    text = [c for c in named("salary", lambda c: c.average < _MAX_TEXT) if c not in units]
+    if not parts["amount"] and (parts["period"] or text):  # "Min" and "Max" beside these
+        ends = {part: named(f"bare {part}", lambda c: False) for part in ("amount", "maxAmount")}
+        parts |= ends if all(ends.values()) else {}
     low = parts["amount"][:1]
-    text = columns.named("salary", lambda c: c.average < _MAX_TEXT)
     if not text and not low:
         text = columns.alike("salary", lambda c: c.share("money") > 0.5 and c.average < 60, lambda c: ())
     # a unit beside a text counts where the text has none
     wanted = parts if low else ("period", "currency") if text else ()
     chosen = {part: parts[part][0] for part in wanted if parts[part] and (low or parts[part][0] not in text)}
-    used = [*chosen.values()]
-    expression: dict[str, object] = {part: column.selector for part, column in chosen.items()}
-    if low and not parts["period"] and (period := _period_in(low[0])):
+    expression: dict[str, object] = {}
+    if low and (period := _period_in(low[0])):
+        chosen.pop("period", None)
         expression["period"] = {"value": period}
+    used = [*chosen.values()]
+    expression = {part: column.selector for part, column in chosen.items()} | expression
     if text and not (low and text[0] in low):
         expression["text"] = _pay_text(text)
         used += text
     if not expression:
         return None
     return columns.guess("salary", used, expression, "by the names" if low else "by its name or values")
+
+
+@lru_cache(maxsize=1024)
+def _pay_part(selector: str) -> str | None:
+    """Return "amount" or "maxAmount" for the name of an end of a range of pay (``hourly_rate_from``, ``compensation.range.min``),
+    "bare amount" or "bare maxAmount" for the end alone ("Min"), "salary" for pay without an end ("Hourly rate"), else None."""
+    steps = re.split(r"[./@]", selector)
+    for first in range(len(steps) - 1, max(-1, len(steps) - 4), -1):
+        words = set(name_key(_GLUED.sub(" ", " ".join(steps[first:]))).split())
+        ends = [part for part in ("amount", "maxAmount") if words & PAY_WORDS[part]]
+        pay = words & (PAY_WORDS["words"] | PERIODS.keys())
+        rest = words - pay - PAY_WORDS["others"] - PAY_WORDS["amount"] - PAY_WORDS["maxAmount"]
+        if rest or len(ends) > 1:
+            return None
+        if words & PAY_WORDS["words"] or (ends and pay):
+            return ends[0] if ends else "salary"
+        if ends and first == 0:
+            return f"bare {ends[0]}"
+    return None
 
 
 def _has_units(column: Column) -> bool:
@@ -245,5 +286,5 @@ def _pay_text(columns: list[Column]) -> object:
 
 
 def _period_in(column: Column) -> str | None:
-    words = name_key(column.selector).split()
+    words = name_key(_GLUED.sub(" ", column.selector)).split()
     return next((PERIODS[word] for word in words if word in PERIODS), None)

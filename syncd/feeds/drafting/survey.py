@@ -64,7 +64,7 @@ def xml_paths(head: bytes) -> list[str]:
             if event == "start" and len(seen) < _MAX_PATHS:
                 path = names(element)  # type: ignore[arg-type]
                 seen[path] += 1
-                name = element.get("name") or local(element)  # type: ignore[union-attr, arg-type]
+                name = element.get("name") or element.get("val") or local(element)  # type: ignore[union-attr, arg-type]
                 parts.setdefault(path[:-1], set()).add(name)
     worth = {path: _worth(seen[path], parts[path]) for path in parts if len(path) > 1}
     return ["/" + "/".join(path) for path in _alone(parts, seen) + _best(worth)]
@@ -137,7 +137,12 @@ class Survey:
     def search(self) -> ColumnSearch:
         """Return the search among the columns. Facets count in place of the columns of their names and values if most records
         have one of them, and if it has the name of a field, or the column of the values has not."""
-        columns = self.columns.values()
+        columns = [
+            column
+            for column in self.columns.values()
+            if not column.name_says_it
+            or (column.plain_selector not in self.columns and column.filled < self.records)
+        ]
         parted = {
             plain
             for column in columns
