@@ -20,21 +20,25 @@ from syncd.feeds.mapping.field_compilers import (
 from syncd.feeds.mapping.selectors import Source
 from syncd.feeds.mapping.sources import MappingContext, Meant
 from syncd.feeds.mapping.status_fields import flag_words
+from syncd.feeds.mapping.transforms import full_or_part, unit_of, with_unit
 from syncd.feeds.text import boolean, spelled
 
 FULL, PART, CONTRACT, TEMP, VOLUNTEER = 1, 2, 3, 4, 5
 #: The most characters of a text that describes a kind of work.
 _MAX_POSITION = 100
 _FULL_TIME = r"full ?time|full|ft|f t|temps plein|plein temps|temps complet"
+_PART_TIME = (
+    r"part ?timers?|part ?time|partime|half ?time|pt|p t|rpt|ppt|tpr|(?:temps|tps|t) partiel|partiel|mi temps"
+)
 #: Position type → the words for it.
 _WORDS: dict[int, str] = {
-    FULL: rf"{_FULL_TIME}|permanente?s?|perm|regular|regulier|reguliere"
+    FULL: rf"{_FULL_TIME}|rft|pft|tcr|permanente?s?|perm|regular|regulier|reguliere"
     r"|indefinite|indeterminee?|duree indeterminee|cdi|employee|direct (?:hire|placement)|salarie",
-    PART: r"part ?time|part|pt|p t|temps partiel|mi temps|partiel|per diem|job share",
+    PART: rf"{_PART_TIME}|part|per diem|job share",
     CONTRACT: r"contracts?|contractor|contractual|contractuel(?:le)?|contrat|fixed ?term|duree determinee|determinee?|cdd"
     r"|term|freelancer?|self employed|independent|autonome|travailleur autonome|pigiste|(?:a la )?pige"
     r"|(?:per |par )?proje(?:c)?t",
-    TEMP: r"temporary|temporaire|temp|tmp|seasonal|saisonnier|saisonniere|summer|ete|students?|etudiante?|interns?"
+    TEMP: r"temporary|temporaire|temp|tmp|tpt|tft|tpo|tct|seasonal|saisonni(?:er|ere)|summer|ete|students?|etudiante?|interns?"
     r"|internships?|stage|stagiaire|co ?op|apprentice|apprenticeship|apprentie?|alternance|trainee|casual|occasional"
     r"|occasionnel(?:le)?|relief|replacement|remplacement|surnumeraire|on call|sur appel|rappel"
     r"|(?:maternity|parental) leave(?: cover(?:age)?)?|conge (?:de maternite|parental)",
@@ -47,10 +51,17 @@ _FILLERS = (
 _WORD = re.compile(
     "|".join(f"(?P<k{kind}>{words})(?= |$)" for kind, words in _WORDS.items()) + rf"|(?:{_FILLERS})(?= |$)"
 )
-#: Between alternatives; a dash or "or" stands within the description of one job, too.
-_LIST = re.compile(r"[,;|]")
+#: Between alternatives; a dash or "or" stands within the description of one job, too, and a comma in "22,5".
+_LIST = re.compile(r"[;|]|(?<!\d),|,(?!\d)")
 _HOURS = re.compile(rf"(?P<full>{_FULL_TIME})|(?P<part>{_WORDS[PART]})")
 _ANY_HOURS = re.compile(rf"\b(?:{_HOURS.pattern})\b")
+#: Part time and limits in time that unknown words do not make another thing ("Part time, long-term care" has no limit in time).
+_SURELY_PART = re.compile(rf"(?<!\bno )(?<!\bnot )\b(?:{_PART_TIME})\b")
+_SURELY = re.compile(
+    r"\b(?:(?P<k5>volunteer|benevol(?:e|at)|unpaid)|(?P<k3>contract|contractuel(?:le)?|contrat|fixed term|duree determinee|cdd"
+    r"|(?<!long )(?<!short )term)|(?P<k4>temporary|temporaire|temp|casual|occasionnel(?:le)?|seasonal|saisonni(?:er|ere)"
+    r"|internship|stage|remplacement))\b"
+)
 _GLUED = re.compile(r"(?<=[a-z\u00e0-\u00ff])(?=[A-Z])")
 
 
@@ -60,7 +71,9 @@ def _choice(right: FieldExpression) -> FieldFunction:
         return lambda node, log: None
     find = _finder(right.field, right.context)
     of_positions = right.field.catalogue == "position_types" and find.id_of("part time") == PART
-    flags = of_positions and any(map(flag_positions, _texts_in(right.expression)))
+    flags = of_positions and any(
+        flag_positions(text) or unit_of(text) for text in _texts_in(right.expression)
+    )
     source = _source(right, reads=_with_positions) if flags else _source(right)
     default = _constant_ids(right, find)
     noted = right.context.noted
@@ -93,16 +106,24 @@ def flag_positions(selector: str) -> tuple[int, dict[bool, str]] | None:
     """Return the position type after which a column or member is named (``fullTime``, ``is_part_time``, "Temporary?"), and the
     meanings of true and false in it; None for other names."""
     words = " ".join(flag_words(selector))
-    kind = position_of(words) if words else None
-    if kind is None or position_of(selector.rpartition("/")[0]) is not None:  # "Full/Part Time" is not a flag
+    kind = _described(words) if words else None
+    if kind is None or _described(selector.rpartition("/")[0]) is not None:  # "Full/Part Time" is not a flag
         return None
     others = {FULL: "part time", PART: "full time"} if _HOURS.fullmatch(words) else {}
     return kind, {True: words} | ({False: others[kind]} if kind in others else {})
 
 
 def _with_positions(text: str, source: Source) -> Source:
-    """Return the source of a selector. A flag is the type of its name, or says nothing."""
-    flags = flag_positions(text)
+    """Return the source of a selector. A flag is the type of its name, or says nothing; hours are full or part time."""
+    flags, unit = flag_positions(text), unit_of(text)
+    if unit is not None:
+
+        def described(value: object) -> object:
+            number = spelled(value).replace(",", ".")  # a decimal comma would part a list
+            words = with_unit(number, unit)
+            return value if words == number else Meant.of(number, words)
+
+        return lambda node: [described(value) for value in source(node)]
     if flags is None:
         return source
 
@@ -173,9 +194,12 @@ def _is_part_time(values: list[object]) -> bool:
     """Return whether ``values``, of which the first means full time, are those of part-time work: "permanent" and "part time".
     The first of them that names the hours decides. An id names them."""
     for value in values:
-        key = name_key(spelled(value)[:_MAX_POSITION])
+        text = spelled(value)[:_MAX_POSITION]
+        key = name_key(text)
         if key.isdecimal():
             return False
+        if kind := full_or_part(text):
+            return kind == "part"
         if match := _ANY_HOURS.search(key):
             return match.lastgroup == "part"
     return False
@@ -184,7 +208,14 @@ def _is_part_time(values: list[object]) -> bool:
 @lru_cache(maxsize=4096)
 def position_of(text: str) -> int | None:
     """Return the id of the position type that a text of several words describes ("Permanent, temps partiel", "Term
-    (Full-time)"); None if it has unknown words.
+    (Full-time)"); None if it has unknown words, and neither names part time nor has hours of work as numbers."""
+    kind = _described(text)
+    return _beside_unknown_words(text[:_MAX_POSITION]) if kind is None else kind
+
+
+@lru_cache(maxsize=4096)
+def _described(text: str) -> int | None:
+    """Return the position type that a text describes with known words alone.
 
     A limit in time wins over the number of hours: a full-time contract is a contract, a part-time summer job is temporary.
     Of "full time or part time" the lesser is certain; a list with both ("fulltime, parttime, contract") has alternatives,
@@ -196,6 +227,22 @@ def position_of(text: str) -> int | None:
         return next((kind for part in parts if (kind := _position(part)) is not None), None)
     kind = _position(text)
     return _position(_GLUED.sub(" ", text)) if kind is None else kind
+
+
+def _beside_unknown_words(text: str) -> int | None:
+    """Return the type of a text of which not all words are known, by its hours: "Jour - Temps partiel", "Temporary, 20 hours per
+    week". Full time in words is not enough for it. Of a list of which a part is known, the parts count."""
+    hours = full_or_part(text)
+    if hours is None and any(_described(part) is not None for part in _LIST.split(text)):
+        return None
+    key = name_key(_GLUED.sub(" ", text))
+    if _SURELY_PART.search(key):
+        hours = "part"
+    if hours is None:
+        return None
+    limits = {match.lastgroup for match in _SURELY.finditer(key)}
+    limited = next((int(kind[1:]) for kind in ("k5", "k3", "k4") if kind in limits), None)
+    return limited or (PART if hours == "part" else FULL)
 
 
 def _position(text: str) -> int | None:
@@ -248,13 +295,16 @@ def _dropped(
 
 def _source(right: FieldExpression, **context: Any) -> Source:
     """Return the source, which keeps "Construction/Skilled Trade" as one category if the catalogue or a lookup has it, even with
-    ``split = "/"``."""
+    ``split = "/"``, and "Permanent, 22,5 h/sem." as one position type."""
     by_name = right.context.finders[right.field.name].by_name
+    of_positions = right.field.catalogue == "position_types"
     tables = tuple(right.context.lookups.values())
 
     def whole(text: str) -> bool:
         return len(text) <= 200 and (
-            by_name(text) is not None or any(name_key(text) in table for table in tables)
+            by_name(text) is not None
+            or any(name_key(text) in table for table in tables)
+            or (of_positions and full_or_part(text) is not None)
         )
 
     return right.source(whole=whole, **context)

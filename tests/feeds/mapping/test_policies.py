@@ -199,6 +199,56 @@ def test_of_several_kinds_of_work_the_hours_count_before_the_tenure(values, expe
     assert row({"positionType": "t"}, {"t": values}).body["positionType"] == {"id": expected}
 
 
+DEFAULT = {"default": "Full Time"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("0,6 ETC", 2), ("Permanent, 22,5 h/sem.", 2), ("Régulier, 0,4 ETC, nuit", 2), ("Nights", 1)],
+)
+def test_a_decimal_comma_does_not_part_a_list_of_position_types(text, expected):
+    mapped = row({"positionType": {"from": "t", "split": [",", ";"], **DEFAULT}}, {"t": text})
+    assert mapped.body["positionType"] == {"id": expected}
+    assert codes(mapped) == ["unknown_position_type"] * (text == "Nights")
+
+
+@pytest.mark.parametrize(
+    ("name", "hours", "expected"),
+    [
+        *(
+            (name, 20, 2)
+            for name in ("hours", "Hours", "hoursPerWeek", "Heures/semaine", "weekly_hours", "Nb d'heures")
+        ),
+        *(("Hours", hours, 2) for hours in ("20", "22,5", "29.9", "20 h", "15-25 h/wk", "part time")),
+        *(("Hours", hours, 1) for hours in (30, Decimal("37.5"), "37,5", "40", "75", "Full time, permanent")),
+        *(("Hours", hours, None) for hours in (4, "8", "12", "0", "1950", "9-17", "8h-16h", "varies")),
+        *(("Hours per week", hours, 2) for hours in (4, "8", "12,5")),
+        *(("Hours per day", hours, None) for hours in (7, "7.5")),
+        *(("Start hours", hours, None) for hours in (7, "16")),
+        *(("FTE", share, 2) for share in (Decimal("0.5"), "0,6", ".75", "60%")),
+        *(("ETC", share, 1) for share in (1, "1.0", "0,8", "100 %")),
+        *(("FTE", share, None) for share in (2, "3", "0", "150%")),
+        *(("type", number, None) for number in (20, "20", "22,5", "37.5", "0.5")),
+    ],
+)
+def test_numbers_are_hours_only_in_a_column_of_that_name(name, hours, expected):
+    for form in ("csv", "json") if name.isalpha() else ("csv",):
+        item = {name.casefold() if form == "csv" else name: hours}
+        mapped = row({"positionType": {"from": name, **DEFAULT}}, item, form=form)
+        assert (mapped.body["positionType"]["id"], codes(mapped)) == (
+            expected or 1,
+            [] if expected else ["unknown_position_type"],
+        )
+
+
+def test_hours_decide_beside_a_permanent_job_and_a_lookup_goes_before_them():
+    both = {"positionType": {"all": ["kind", "hours"], **DEFAULT}}
+    for hours, expected in ((20, 2), ("22,5", 2), (37, 1)):
+        assert row(both, {"kind": "Permanent", "hours": hours}).body["positionType"] == {"id": expected}
+    looked = {"positionType": {"from": "hours", "lookup": "p"}}
+    assert row(looked, {"hours": 20}, {"p": {"20": "Temp"}}).body["positionType"] == {"id": 4}
+
+
 def test_a_retired_kind_of_work_is_not_found_beside_another():
     catalogue = CATALOGUE.extended(position_types={2: ""})
     mapped = row({"positionType": "t"}, {"t": ["Permanent", "Part-time"]}, catalogue=catalogue)

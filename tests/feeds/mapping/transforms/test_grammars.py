@@ -114,9 +114,9 @@ def test_a_kind_of_work_is_read_in_one_word_or_several(id, text):
 
 @pytest.mark.parametrize(
     "text",
-    "OTHER|Zero hours|Full Day|Contract Manager|shift work||and|Flexible full-time|iPhone|McDonald".split(
-        "|"
-    ),
+    "OTHER|Zero hours|Full Day|Contract Manager|shift work||and|Flexible full-time|iPhone|McDonald|Party planner|Partial remote"
+    "|No part time|2 FTE|8 hours|8 hours per day|24 hours|40 hours biweekly|75 hours per 2 weeks|up to 40 hours per week"
+    "|Soir (16h à 24h)|Nuit 23h-7h|9h à 17h|0.6|60 %|20|Shifts, etc. 3 per week".split("|"),
 )
 def test_a_text_with_words_that_are_unknown_is_not_a_kind_of_work(text):
     assert position_of(text) is None
