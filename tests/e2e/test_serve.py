@@ -161,3 +161,38 @@ def test_the_request_that_changed_a_job_is_in_its_history(installation, start):
     assert [step["requestId"] for step in shown["history"]] == [logged]
     page = daemon.text(f"/jobs/{job['id']}", which="operator")
     assert f"request <code>{logged}</code>" in page
+
+
+@pytest.mark.parametrize("way", ["Environment=", "LoadCredentialEncrypted="])
+def test_a_command_that_cannot_know_the_store_of_the_unit_refuses_it_with_both_names(acme, start, way):
+    """systemd gives what these lines of the unit have to the daemon alone."""
+    other = acme.base / "var" / "other.db"
+    url = f"sqlite:///{other}"
+    (acme.base / "given").mkdir()
+    (acme.base / "given" / "store.url").write_text(url)
+    given = {"Environment=": {"SYNCD_STORE__URL": url}}.get(
+        way, {"CREDENTIALS_DIRECTORY": acme.base / "given"}
+    )
+    daemon = start({name: str(value) for name, value in given.items()})
+    own = acme.base / "var" / "syncd.db"
+    for command in (
+        ("runs",),
+        ("employer", "add", "Beta"),
+        ("key", "create", "1"),
+        ("import", acme.file("one.csv", []), "--feed", "acme"),
+        ("employer", "close", "1", "--yes"),
+        ("backup", acme.base / "saved.db"),
+        ("check",),
+    ):
+        refused = acme.run(*command)
+        assert refused.code == 1, command
+        assert f"the daemon serves {other}, and these settings name {own} (the default)" in refused.err
+    with closing(sqlite3.connect(own)) as store:
+        assert store.execute(
+            "SELECT (SELECT count(*) FROM employer), (SELECT count(*) FROM api_key)"
+        ).fetchall() == [(1, 1)]
+    assert not (acme.base / "saved.db").exists()
+    assert daemon.stop() == 0
+    checked = acme.run("check")
+    words = f"the daemon served {other} when it ran last; with these settings it serves {own}"
+    assert (checked.code, words in checked.err) == (0, True)
