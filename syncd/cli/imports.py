@@ -27,7 +27,7 @@ from syncd.service import configured_feeds, process, stores
 from syncd.sources import beside
 from syncd.store import Store, feeds, run_results, runs
 from syncd.sync.arrival import ArrivalContext, Worker, decide, revert
-from syncd.sync.report import REKEY, rekeys_of, run_json, write_json
+from syncd.sync.report import REKEY, plan_of, rekeys_of, run_json, write_json
 from syncd.sync.run import Feed, Host, Planned, PlannedChange, RevertPlan, plan_revert, to_rekey
 from syncd.values import plural
 from syncd.views import plan_view, planned_rekeys, revert_view
@@ -124,7 +124,7 @@ def _run(
             process.tune_garbage_collector()
             arrival = arrival_of(store, settings, catalogue, host)
             run = work(Worker(arrival, {name: feed}, drop=settings.drop.folder), feed)
-        rekeys = store.read(lambda tx: rekeys_of(tx, run, 0))
+        rekeys = store.read(lambda tx: rekeys_of(tx, plan_of(tx, run), 0))
         if as_json or run.state is not RunState.FAILED:
             _print_run(run, as_json)
         if not as_json:
@@ -207,7 +207,7 @@ def rekey_run(settings: Settings, as_json: bool, number: int, *, yes: bool) -> i
         run, shown = store.read(lambda tx: to_rekey(tx, number))
         if not yes:
             if not as_json:
-                text.print_rekeys(store.read(lambda tx: rekeys_of(tx, run, SHOWN)))
+                text.print_rekeys(store.read(lambda tx: rekeys_of(tx, shown, SHOWN)))
                 print(text.rest_of_rekeying(run, len(shown.pairs)))
             if not agreed(f"{REKEY}: {plural(len(shown.pairs), 'job')}?", "; to agree: --yes"):
                 return HELD

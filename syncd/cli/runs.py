@@ -11,7 +11,7 @@ from syncd.cli.store_access import opened_store
 from syncd.config import Settings
 from syncd.domain import Run, RunKind, RunState
 from syncd.store import Tx, history, jobs, run_results, runs
-from syncd.sync.report import APPLIED_BEFORE, rekeys_of, run_json, would_archive_of, write_json
+from syncd.sync.report import APPLIED_BEFORE, plan_of, rekeys_of, run_json, would_archive_of, write_json
 from syncd.values import plural
 
 #: Rejected rows, warnings and changes that the text has; ``--json`` has them all.
@@ -70,8 +70,9 @@ def show_run(settings: Settings, as_json: bool, number: int, *, changes: bool, p
 
 def _print_text(tx: Tx, number: int, zone: tzinfo) -> None:
     run = runs.get(tx, number)
-    going = would_archive_of(tx, run, SHOWN) or {"total": 0, "jobs": ()}
-    rekeys = rekeys_of(tx, run, SHOWN)
+    shown = plan_of(tx, run)
+    going = would_archive_of(tx, shown, SHOWN) or {"total": 0, "jobs": ()}
+    rekeys = rekeys_of(tx, shown, SHOWN)
     total, changes = history.page_of_run(tx, number, page=1, page_size=SHOWN)
     print(bold(f"run {run.id}: {clean(run.feed)}, {text.subject_of(run)}"))
     for name, value in _facts(run, zone, rekeys):

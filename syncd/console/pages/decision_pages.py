@@ -10,11 +10,11 @@ from typing import Any
 from aiohttp import web
 
 from syncd.console.visit import Console, Visit
-from syncd.domain import HoldScope, Policy, Run, RunCounts, RunKind, RunState
+from syncd.domain import HoldScope, Policy, Run, RunCounts, RunKind
 from syncd.errors import Conflict
-from syncd.store import Tx, feed_jobs, feeds, run_results, runs
+from syncd.store import Tx, feed_jobs, feeds, runs
 from syncd.sync.arrival import Worker, decide, revert
-from syncd.sync.report import REKEY, ShownPlan, rekeyed_counts, rekeys_of, run_json, would_archive_of
+from syncd.sync.report import REKEY, ShownPlan, plan_of, rekeyed_counts, rekeys_of, run_json, would_archive_of
 from syncd.sync.run import Planned, PlannedChange, RevertPlan, kept_file, plan_revert, to_rekey
 from syncd.views import first_of_plan, revert_view
 
@@ -41,9 +41,9 @@ class Card:
     rekey: str
 
 
-def card_of(tx: Tx, console: Console, run: Run, active: int | None = None) -> Card:
-    """Return the card of a held run. ``active``: the active jobs of its feed, None to count them."""
-    would = would_archive_of(tx, run, FIRST_JOBS) or {"total": 0, "jobs": []}
+def card_of(tx: Tx, console: Console, run: Run, shown: ShownPlan | None, active: int | None = None) -> Card:
+    """Return the card of a held run with this plan. ``active``: the active jobs of its feed, None to count them."""
+    would = would_archive_of(tx, shown, FIRST_JOBS) or {"total": 0, "jobs": []}
     going, limit = would["total"], policy_of(console, run.feed).max_archive
     if active is None:
         feed_id = feeds.find(tx, run.feed, run.employer_id)
@@ -55,7 +55,7 @@ def card_of(tx: Tx, console: Console, run: Run, active: int | None = None) -> Ca
     elif run.holds is HoldScope.ALL:
         approve = f"Apply the file, archive {going:,}"
     most = min(active, max(limit.count - 1, int(limit.percent * active / 100)))
-    rekey = REKEY if rekeys_of(tx, run, 0) else ""
+    rekey = REKEY if shown is not None and shown.pairs else ""
     return Card(run_json(run), active, going, would["jobs"], most, limit.percent, reject, approve, rekey)
 
 
@@ -84,14 +84,14 @@ async def about_held(visit: Visit, number: int) -> Question:
     """Return the question whether to approve or reject a run. Raises Conflict if it is not held."""
 
     def read(tx: Tx) -> tuple[Run, dict[str, Any], ShownPlan, Card]:
-        run, payload = runs.get(tx, number), run_results.plan(tx, number)
-        if run.state is not RunState.HELD or payload is None:
+        run = runs.get(tx, number)
+        if (shown := plan_of(tx, run)) is None:
             raise Conflict(f"run {number} is {run.state}; only a held run can be approved or rejected")
         return (
             run,
-            would_archive_of(tx, run, SHOWN) or {"total": 0, "jobs": []},
-            ShownPlan.from_bytes(payload),
-            card_of(tx, visit.console, run),
+            would_archive_of(tx, shown, SHOWN) or {"total": 0, "jobs": []},
+            shown,
+            card_of(tx, visit.console, run, shown),
         )
 
     run, going, shown, card = await visit.read(read)
@@ -106,7 +106,11 @@ async def about_rekey(visit: Visit, number: int) -> Question:
         run, shown = to_rekey(tx, number)
         counts = rekeyed_counts(run.planned or RunCounts(), len(shown.pairs))
         return Question(
-            run, counts, shown.plan, rekeys=rekeys_of(tx, run, SHOWN), card=card_of(tx, visit.console, run)
+            run,
+            counts,
+            shown.plan,
+            rekeys=rekeys_of(tx, shown, SHOWN),
+            card=card_of(tx, visit.console, run, shown),
         )
 
     return await visit.read(read)

@@ -24,7 +24,7 @@ from syncd.feeds.native import members_of
 from syncd.logs import Event
 from syncd.store import Tx, feed_jobs, feeds, jobs, runs, sources
 from syncd.sync.arrival import look_into
-from syncd.sync.report import instant_json, run_json
+from syncd.sync.report import instant_json, plan_of, run_json
 from syncd.values import plural
 from syncd.views import (
     count_active_jobs,
@@ -117,7 +117,9 @@ def _overview(tx: Tx, visit: Visit, page: int, parts: Mapping[str, str]) -> dict
     shown = waiting[:DECISIONS]
     values = _feeds(tx, visit, page, parts, {run.feed for run in shown})
     return values | {
-        "held": [card_of(tx, visit.console, run, values["active"].get(run.feed)) for run in shown],
+        "held": [
+            card_of(tx, visit.console, run, plan_of(tx, run), values["active"].get(run.feed)) for run in shown
+        ],
         "more_held": len(waiting) - len(shown),
         "going": [run_json(run) for run in runs.unfinished(tx)],
         "jobs": numbers,

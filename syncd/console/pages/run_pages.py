@@ -23,6 +23,7 @@ from syncd.sync.report import (
     Kind,
     Kinds,
     fields_json,
+    plan_of,
     rekeys_of,
     run_json,
     summary_json,
@@ -97,10 +98,10 @@ def _values(tx: Tx, visit: Visit, number: int, page: int, action: str | None) ->
     made, by_action = _count_changes(tx, run, action)
     total = made if action is None else by_action.get(action) or 0
     changes = history.part_of_run(tx, number, page=page, page_size=CHANGES, action=action)
-    going_page = visit.number("going")
-    going = would_archive_of(tx, run, GOING, (going_page - 1) * GOING)
+    shown, going_page = plan_of(tx, run), visit.number("going")
+    going = would_archive_of(tx, shown, GOING, (going_page - 1) * GOING)
     rekeys_page = visit.number("rekeys")
-    rekeys = rekeys_of(tx, run, GOING, (rekeys_page - 1) * GOING)
+    rekeys = rekeys_of(tx, shown, GOING, (rekeys_page - 1) * GOING)
     names = jobs.names(tx, [change.entry.job_id for change in changes if change.entry.job_id])
     member = members_of(visit.console.catalogue)
     lookup = run_results.unknown(tx, number).toml.splitlines()
@@ -111,7 +112,7 @@ def _values(tx: Tx, visit: Visit, number: int, page: int, action: str | None) ->
     return {
         "now": tx.now.instant,
         "run": summary_json(run, going),
-        "card": card_of(tx, visit.console, run) if run.state is RunState.HELD else None,
+        "card": card_of(tx, visit.console, run, shown) if run.state is RunState.HELD else None,
         "going": paging(going["total"] if going else 0, going_page, GOING),
         "rekeys": rekeys,
         "rekeys_paging": paging(rekeys["total"] if rekeys else 0, rekeys_page, GOING),

@@ -25,6 +25,7 @@ from syncd.sync.report.reports import (
     REKEY,
     ShownPlan,
     for_partner,
+    plan_of,
     rekeyed_counts,
     rekeys_of,
     whole_report,

@@ -84,9 +84,10 @@ def whole_report(
     """Return all that is known of a run. Its rejected rows, warnings and changes are iterators, to be read to the end within
     the transaction. ``most`` changes and ``would_archive`` jobs are listed (None: all). Raises NotFound."""
     run = runs.get(tx, run_id)
+    shown = plan_of(tx, run)
     return {
-        **summary_json(run, would_archive_of(tx, run, would_archive)),
-        "rekeys": rekeys_of(tx, run, would_archive),
+        **summary_json(run, would_archive_of(tx, shown, would_archive)),
+        "rekeys": rekeys_of(tx, shown, would_archive),
         "rejectedRows": map(rejected_json, run_results.rejected_rows(tx, run_id)),
         **unknown_json(run_results.unknown(tx, run_id)),
         "warnings": map(warning_json, run_results.warnings(tx, run_id)),
@@ -138,10 +139,17 @@ def write_json(report: dict[str, Any], write: Callable[[bytes], object], *, line
     write(b"\n}\n" if lines else b"}\n")
 
 
-def would_archive_of(tx: Tx, run: Run, most: int | None, start: int = 0) -> dict[str, Any] | None:
-    """Return the jobs that a held run waits to archive, ``most`` of them listed (None: all) from ``start`` on; None for any other
-    run."""
-    if (shown := _shown(tx, run)) is None:
+def plan_of(tx: Tx, run: Run) -> ShownPlan | None:
+    """Return the plan of a held run, None for any other run. It has all jobs that would go: read it once."""
+    payload = run_results.plan(tx, run.id) if run.state is RunState.HELD else None
+    return None if payload is None else ShownPlan.from_bytes(payload)
+
+
+def would_archive_of(
+    tx: Tx, shown: ShownPlan | None, most: int | None, start: int = 0
+) -> dict[str, Any] | None:
+    """Return the jobs that a held run with this plan waits to archive, ``most`` of them listed (None: all) from ``start`` on."""
+    if shown is None:
         return None
     going = [*((job, "missing") for job in shown.missing), *((job, "row") for job in shown.expired)]
     return would_archive_json(len(going), _titled(tx, going[start:][:most]))
@@ -157,10 +165,9 @@ def rekeyed_counts(planned: RunCounts, rekeys: int) -> RunCounts:
     return planned.plus({**kept, "updated": rekeys})
 
 
-def rekeys_of(tx: Tx, run: Run, most: int | None, start: int = 0) -> dict[str, Any] | None:
+def rekeys_of(tx: Tx, shown: ShownPlan | None, most: int | None, start: int = 0) -> dict[str, Any] | None:
     """Return the jobs of a run held as re-keyed that could take new ids, listed as ``would_archive_of`` does; None for any other
     run."""
-    shown = _shown(tx, run)
     if shown is None or not shown.pairs:
         return None
     pairs = shown.pairs[start:][:most]
@@ -169,11 +176,6 @@ def rekeys_of(tx: Tx, run: Run, most: int | None, start: int = 0) -> dict[str, A
         "total": len(shown.pairs),
         "jobs": [rekey_json(old, new, title, job_id) for (job_id, old, title, _), (_, new) in listed],
     }
-
-
-def _shown(tx: Tx, run: Run) -> ShownPlan | None:
-    payload = run_results.plan(tx, run.id) if run.state is RunState.HELD else None
-    return None if payload is None else ShownPlan.from_bytes(payload)
 
 
 def _titled(tx: Tx, going: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str | None, str | None, str]]:
