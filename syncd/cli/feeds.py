@@ -69,9 +69,9 @@ def list_feeds(settings: Settings, as_json: bool) -> None:
 
 
 def _views(store: Store | None, files: Collection[FeedFile], settings: Settings) -> list[dict[str, Any]]:
-    folder = settings.drop.folder
+    folder, everyone = settings.drop.folder, configured_feeds.employers_of(store)
     whole = [
-        replace(file, faults=(*configured_feeds.faults_of(store, file), *_faults_in(folder, file)))
+        replace(file, faults=(*configured_feeds.faults_of(everyone, file), *_faults_in(folder, file)))
         for file in files
     ]
     if store is None:
@@ -110,7 +110,7 @@ def pause_feed(settings: Settings, as_json: bool, name: str, why: str | None) ->
         if why is None:
             store.write(lambda tx: stored_feeds.resume(tx, name))
         else:
-            if not configured_feeds.faults_of(store, file):
+            if not configured_feeds.faults_of(configured_feeds.employers_of(store), file):
                 # a feed without a run is in the store from now on
                 configured_feeds.resolve(store, file, settings)
             store.write(lambda tx: stored_feeds.pause(tx, name, why))

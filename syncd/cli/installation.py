@@ -120,7 +120,8 @@ def _feeds_beside(error: SettingsFault) -> list[str]:
             become_owner(settings)
             if stores.has_store(settings) and _old_version(settings) is None:
                 with stores.open_store(settings) as store:
-                    faults = [fault for file in files for fault in configured_feeds.faults_of(store, file)]
+                    everyone = configured_feeds.employers_of(store)
+                    faults = [fault for file in files for fault in configured_feeds.faults_of(everyone, file)]
                     lines += [fault for fault in faults if fault not in lines]
     except ConfigError as unreadable:
         lines += unreadable.faults
@@ -225,11 +226,12 @@ def _feeds(store: Store | None, settings: Settings, *, employers: bool = True) -
     names, lines = list[str](), list[str]()
     try:
         files = configured_feeds.feed_files(settings, stores.catalogue_of(store, settings))
+        everyone = configured_feeds.employers_of(store)
         for name, file in configured_feeds.gone(store, settings, files).items():
             lines += (f"{name}.toml: {fault}" for fault in file.faults)
         for name, file in files.items():
             names.append(name)
-            lines += configured_feeds.faults_of(store, file) if employers else file.faults
+            lines += configured_feeds.faults_of(everyone, file) if employers else file.faults
             lines += folder_faults(settings.drop.folder / name)
             lines += _source_faults(file, settings)
     except ConfigError as error:

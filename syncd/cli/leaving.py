@@ -56,7 +56,7 @@ def remove_feed(settings: Settings, as_json: bool, name: str, archive: bool | No
         )
     if archive and owned.active and not yes:
         if not as_json:
-            text.print_section("would be archived", owned.active, owned.lines, "syncd jobs lists them")
+            _print_going("", owned)
         if not agreed(f"Remove feed {name} and archive {plural(owned.active, 'job')}?", "; to agree: --yes"):
             return HELD
     with _left_lying(settings, [name]):
@@ -84,13 +84,8 @@ def close_employer(settings: Settings, as_json: bool, employer: str, yes: bool) 
     if not yes:
         if not as_json:
             for name, its in leaving.feeds.items():
-                text.print_section(
-                    f"feed {name}: would be archived", its.active, its.lines, "syncd jobs lists them"
-                )
-            others = leaving.others
-            text.print_section(
-                "other jobs: would be archived", others.active, others.lines, "syncd jobs lists them"
-            )
+                _print_going(f"feed {name}: ", its)
+            _print_going("other jobs: ", leaving.others)
         about = f"{plural(len(leaving.feeds), 'feed')}, {plural(going, 'active job')} and {plural(len(leaving.keys), 'key')}"
         if not agreed(f"Close {clean(who)} with {about}?", "; to agree: --yes", f"{clean(who)} has {about}"):
             return HELD
@@ -104,6 +99,10 @@ def close_employer(settings: Settings, as_json: bool, employer: str, yes: bool) 
     closed = _Closed(owner, removed, run, leaving.keys)
     print_result(as_json, closed.json() | {"reloaded": no_reload is None}, closed.text())
     return _code([run, *(feed.run for feed in removed)], no_reload)
+
+
+def _print_going(whose: str, its: _Jobs) -> None:
+    text.print_section(f"{whose}would be archived", its.active, its.lines, "syncd jobs lists them")
 
 
 def _code(runs: Sequence[Run | None], no_reload: str | None) -> int:

@@ -96,8 +96,11 @@ class FeedsInForce:
     def find_employers(self, store: Store) -> None:
         """Look for the employers that the files of the feeds name: one may have been renamed since, or added. Raises
         StoreError."""
+        everyone = employers_of(store)
         self.own_files = {
-            name: replace(file, faults=faults_of(store, file) or (() if name in self.feeds else (NOT_YET,)))
+            name: replace(
+                file, faults=faults_of(everyone, file) or (() if name in self.feeds else (NOT_YET,))
+            )
             for name, file in self._files.items()
         }
 
@@ -129,12 +132,17 @@ def feed_file(settings: Settings, catalogue: Catalogue, name: str) -> FeedFile:
     raise NotFound("feed", name, known)
 
 
-def faults_of(store: Store | None, file: FeedFile) -> tuple[str, ...]:
-    """Return the faults of the file of a feed and of its employer. Without a store there are no employers."""
+def employers_of(store: Store | None) -> list[Employer]:
+    """Return every employer. Without a store there are none."""
+    return store.read(employers.all) if store is not None else []
+
+
+def faults_of(everyone: Collection[Employer], file: FeedFile) -> tuple[str, ...]:
+    """Return the faults of the file of a feed and of its employer, which is to be one of these."""
     if file.config is None or not file.config.employer:
         return file.faults
     try:
-        _owner(store, file.config)
+        _owner(everyone, file.config)
     except ConfigError as error:
         return *file.faults, *error.faults
     return file.faults
@@ -142,10 +150,11 @@ def faults_of(store: Store | None, file: FeedFile) -> tuple[str, ...]:
 
 def resolve(store: Store, file: FeedFile, settings: Settings, *, dry: bool = False) -> Feed:
     """Return the feed; its id is 0 in a ``dry`` run if the store does not know it. Raises ConfigError with all faults."""
-    if faults := faults_of(store, file):
+    everyone = employers_of(store)
+    if faults := faults_of(everyone, file):
         raise ConfigError(faults)
     config = file.usable()
-    owner = _owner(store, config)
+    owner = _owner(everyone, config)
     if dry:
         feed_id = store.read(lambda tx: stored_feeds.find(tx, config.name, owner.id)) or 0
     else:
@@ -153,14 +162,11 @@ def resolve(store: Store, file: FeedFile, settings: Settings, *, dry: bool = Fal
     return Feed(feed_id, config, owner, settings.drop.folder / config.name)
 
 
-def _owner(store: Store | None, config: FeedConfig) -> Employer:
-    hint = ""
+def _owner(everyone: Collection[Employer], config: FeedConfig) -> Employer:
     try:
-        if store is not None:
-            return store.read(lambda tx: employers.find(tx, config.employer))
+        return employers.among(everyone, config.employer)
     except NotFound as error:
-        hint = error.hint
-    way = hint or f'add it: syncd employer add "{config.employer}"'
+        way = error.hint or f'add it: syncd employer add "{config.employer}"'
     raise ConfigError([f"{config.name}.toml: employer: no employer {config.employer!r}; {way}"])
 
 

@@ -1,5 +1,7 @@
 """Employers: added and found by the operator. Their names are unique."""
 
+from collections.abc import Collection
+
 from msgspec.structs import replace
 from sqlmodel import col
 
@@ -55,7 +57,12 @@ def get(tx: Tx, employer_id: int) -> Employer:
 
 def find(tx: Tx, name_or_id: str | int) -> Employer:
     """Return the employer with that exact name, else with that id. Raises NotFound with the nearest names as a hint."""
-    wanted, everyone = str(name_or_id).strip(), all(tx)
+    return among(all(tx), name_or_id)
+
+
+def among(everyone: Collection[Employer], name_or_id: str | int) -> Employer:
+    """Return one of these employers, as ``find`` does."""
+    wanted = str(name_or_id).strip()
     known = {str(employer.id): employer for employer in everyone} | {e.name: e for e in everyone}
     if wanted in known:
         return known[wanted]
