@@ -101,11 +101,13 @@ class PlanCounts:
     active again · ``rekeyed``: missing or waiting jobs that a new job is like ·
     ``named_active``: active jobs that the file names ·
     ``retitled``: of those, with another title · ``described``: of those, with a description before · ``shrunk``: of
-    these, that lose half of it or more · ``emptied``: by name in OWN_VALUES, how many more rows lost that value than gained
-    it, of the ``compared`` rows whose jobs an earlier file named · ``uniform``: by name in OWN_VALUES, how many active jobs
-    would get a value that all rows have, where they had many · ``written``: by field in DAMAGE_BITS, the texts that are new
-    or change · ``damaged``: of these, the damaged ones · ``feed_changed``: the feed may not archive with its present
-    settings yet · ``older_bytes``: the file has the bytes of an older applied file of the feed."""
+    these, that lose half of it or more, or its end · ``emptied``: by name in OWN_VALUES, how many more rows lost that value
+    than gained it, of the ``compared`` rows whose jobs an earlier file named · ``uniform``, ``swapped``: by name in
+    OWN_VALUES, how many active jobs would get one and the same value in place of many, or the values of other jobs ·
+    ``repaid``: active jobs that would keep the amounts of their pay and get another unit · ``written``: by field in
+    DAMAGE_BITS, the texts that are new or change · ``damaged``: of these, the damaged ones ·
+    ``feed_changed``: the feed may not archive with its present settings yet · ``older_bytes``: the file has the bytes of an
+    older applied file of the feed."""
 
     read: int = 0
     filtered: int = 0
@@ -127,6 +129,8 @@ class PlanCounts:
     compared: int = 0
     emptied: Mapping[str, int] = field(default_factory=dict)
     uniform: Mapping[str, int] = field(default_factory=dict)
+    swapped: Mapping[str, int] = field(default_factory=dict)
+    repaid: int = 0
     written: Counter[str] = field(default_factory=Counter)
     damaged: Counter[str] = field(default_factory=Counter)
     feed_changed: bool = False

@@ -11,6 +11,8 @@ MIN_UNRELATED = 5
 MAX_ASSUMED = Threshold(50, 5)
 #: More new or changed titles or descriptions that are damaged hold the file.
 MAX_DAMAGED = Threshold(50, 5)
+#: More jobs whose pay keeps its amounts and gets another unit hold the file.
+MAX_REPAID = Threshold(10, 5)
 #: More rows that an older file would change hold it.
 MAX_OLDER_CHANGES = Threshold(10, 4)
 _GOING = "active jobs would be archived"
@@ -23,7 +25,7 @@ def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
 
     A hold on everything wins over a hold on the archiving. Several reasons of one kind are joined; ``code`` is that
     of the first: ``max_rejected`` ``rekeyed`` ``unrelated`` ``retitled`` ``shrunk`` ``emptied`` ``uniform``
-    ``places_assumed`` ``damaged_text`` ``older_bytes`` (everything),
+    ``swapped`` ``repaid`` ``places_assumed`` ``damaged_text`` ``older_bytes`` (everything),
     ``empty`` ``without_reference`` ``feed_changed`` ``max_archive`` (archiving). ``write_failed`` shows later."""
     missing = counts.missing if archives else 0
     for everything, reasons_of in ((True, _everything), (False, _archiving)):
@@ -54,7 +56,7 @@ def write_failed(failures: int, why: str, waiting: int, counts: PlanCounts, befo
 def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tuple[str, str]]:
     rekeyed = f"active jobs are missing, of which {counts.rekeyed} are new again under another referenceId"
     retitled = "active jobs would get another title, as if columns were shifted"
-    shrunk = "descriptions would lose half of their text or more"
+    shrunk = "descriptions would lose half of their text or more, or end in mid-sentence"
     lacking = missing + counts.waiting  # within ``grace``, too: the new jobs would be live at once
     mostly_rekeyed = lacking if lacking <= 2 * counts.rekeyed else 0
     for code, limit, part, whole, what in (
@@ -78,10 +80,20 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
         lost = (what if number == most else f"{what} (in {number})" for what, number in emptied.items())
         what = f"rows would lose a value that they had (a column gone or renamed?): {', '.join(lost)}"
         yield "emptied", _share(most, counts.compared, what, policy.max_emptied)
-    for what, number in counts.uniform.items():
-        if policy.max_emptied.crossed(number, counts.named_active):
-            uniform = f"active jobs, and all others, would get one and the same {what}"
-            yield "uniform", _share(number, counts.named_active, uniform, policy.max_emptied)
+    for code, numbers, would in (
+        ("uniform", counts.uniform, "active jobs would get one and the same {}"),
+        (
+            "swapped",
+            counts.swapped,
+            "active jobs would get the {} of another job, as if that column were sorted alone",
+        ),
+    ):
+        for what, number in numbers.items():
+            if policy.max_emptied.crossed(number, counts.named_active):
+                yield code, _share(number, counts.named_active, would.format(what), policy.max_emptied)
+    if MAX_REPAID.crossed(counts.repaid, counts.named_active):
+        what = "active jobs would keep the amounts of their pay and get another unit (a year in place of an hour?)"
+        yield "repaid", _share(counts.repaid, counts.named_active, what, MAX_REPAID)
     going_in = counts.read - counts.rejected
     if MAX_ASSUMED.crossed(counts.assumed, going_in):
         what = "rows have only places that nothing says are in Canada"

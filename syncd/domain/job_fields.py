@@ -139,6 +139,7 @@ OWN_VALUES: Mapping[str, tuple[str, ...]] = {
     "description": ("description",),
     "address to apply at": tuple(field.name for field in ADDRESSES),
     "status": ("status",),
+    "place": ("locations",),
 }
 #: Field → its bit in a set of own values.
 OWN_BITS: Mapping[str, int] = {

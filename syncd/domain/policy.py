@@ -76,7 +76,7 @@ class Policy:
     )
     max_retitled: Threshold = _threshold(Threshold(50, 5), "rows", "a file waits if it changes more titles")
     max_shrunk: Threshold = _threshold(
-        Threshold(50, 5), "rows", "a file waits if more descriptions lose half of their text"
+        Threshold(50, 5), "rows", "a file waits if more descriptions lose half of their text or their end"
     )
     max_emptied: Threshold = _threshold(
         Threshold(50, 5),

@@ -12,6 +12,8 @@ from syncd.sync.run.context import Summary
 #: Rows or jobs in one look-up: API writes get their turn between two of them.
 BATCH = 500
 _TAG = re.compile(r"<[^>]*>")
+#: The last characters of a whole text.
+_ENDS = frozenset(".!?:;)]»”\"'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +94,16 @@ def changed_fields(before: Job, after: Job, names: Iterable[str]) -> dict[str, t
     return {name: (getattr(before, CHANGEABLE[name]), getattr(after, CHANGEABLE[name])) for name in names}
 
 
-def lost_half(before: str, after: str | None) -> bool:
-    """Return whether a description lost half of its text or more, its tags not counted."""
-    twice = 2 * _text_length(after)
-    if twice > len(before):  # as nearly always
+def is_shrunk(before: str, after: str | None) -> bool:
+    """Return whether a description lost half of its text or more, its tags not counted, or ends now in mid-sentence."""
+    if after is not None and len(after) >= len(before):
         return False
-    length = _text_length(before)
-    return length > 0 and twice <= length
+    old, new = _text(before), _text(after or "")
+    if 2 * len(new) <= len(old):
+        return bool(old)
+    cut = new.removesuffix("...").removesuffix("…").rstrip()
+    return (cut != new or new[-1] not in _ENDS) and len(cut) < len(old) and old.startswith(cut)
 
 
-def _text_length(description: str | None) -> int:
-    return len(_TAG.sub("", description)) if description else 0
+def _text(description: str) -> str:
+    return _TAG.sub("", description).strip()

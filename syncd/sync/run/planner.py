@@ -32,6 +32,7 @@ from syncd.domain import (
     RunCounts,
     Shape,
     Status,
+    Threshold,
     Update,
     is_foreign,
     likeness,
@@ -41,9 +42,9 @@ from syncd.domain import (
 from syncd.store import Tx, feed_jobs, feeds, jobs, places, runs
 from syncd.sync.run.context import Feed, FileRun, Summary
 from syncd.sync.run.deciding import RowJobs, decide, problems_of
-from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange, changed_fields, lost_half
+from syncd.sync.run.own_values import OwnValues
+from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange, changed_fields, is_shrunk
 from syncd.sync.run.repeats import warn_of_repeats
-from syncd.sync.run.shape import Alike
 from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import ASSUMED_BIT, RowKind, pack_problems, unpack
 from syncd.values import plural
@@ -56,6 +57,8 @@ _PAGE = 5000
 PAUSE_SECONDS = 0.005
 #: A system that exports up to a limit has one of these: 50, 100, 200, 250, 500, 1,000 …
 MIN_ROUND, _ROUND = 50, ("1", "2", "25", "5")
+#: From more jobs on that get one value the run warns.
+MANY_ALIKE = Threshold(10, 5)
 _BITS = tuple(dict.fromkeys(OWN_BITS.values()))
 #: An enumeration takes microseconds to show a member.
 _shown = lru_cache(typed=True)(repr)
@@ -84,7 +87,7 @@ class _Planner:
         self._lacking = 0
         #: By bit of OWN_BITS, how many more rows lost that value than gained it.
         self._emptied: Counter[int] = Counter()
-        self._alike = Alike()
+        self._own_values = OwnValues()
         self._new_places: set[str] = set()
         # Whether a job could turn out missing, and a new one could be that job under another referenceId.
         self._may_miss = summary.archives and any(self._active_after(0, limit=1))
@@ -102,6 +105,7 @@ class _Planner:
         tally = self._this.store.read(partial(self._with_history, sha256=sha256))
         warn_of_repeats(self._this, self._stage, summary)
         self._warn_of_round_count()
+        self._warn_of_one_value(tally)
         certain = RunCounts(
             read=summary.read,
             rejected=summary.rejected,
@@ -131,6 +135,14 @@ class _Planner:
             )
             self._this.warnings.add_first("round_count", detail)
 
+    def _warn_of_one_value(self, tally: PlanCounts) -> None:
+        """Warn of one value for many jobs that are too few for a hold."""
+        for what, number in tally.uniform.items():
+            held = self._feed.config.policy.max_emptied.crossed(number, tally.named_active)
+            if MANY_ALIKE.crossed(number, tally.named_active) and not held:
+                detail = f"{number} of {tally.named_active} active jobs get one and the same {what}"
+                self._this.warnings.add_first("uniform", detail)
+
     def _shape(self) -> Shape | None:
         """Return the change of the file's shape."""
         summary, feed = self._summary, self._feed
@@ -146,11 +158,13 @@ class _Planner:
         before, now = feeds.memory(tx, feed.id).own_digests, feed.config.mapping.own_digests()
         # a value that the feed's file makes otherwise than before is a change of settings
         same = [what for what in OWN_VALUES if before.get(what) == now[what]]
-        alike = {} if self._summary.known else self._alike.changed()  # the texts of known rows are not read
+        whole = feed.config.policy.mode == "snapshot"
         return replace(
             self._tally,
             emptied={what: self._emptied[OWN_BITS[OWN_VALUES[what][0]]] for what in same},
-            uniform={what: alike[what] for what in same if what in alike},
+            uniform=self._own_values.uniform(same, self._tally.named_active, whole=whole),
+            swapped=self._own_values.swapped(same),
+            repaid=self._own_values.repaid if whole and "pay" in same else 0,
             recent_archives=feeds.recent_archives(tx, feed.id, tx.now.instant - _RECENT),
             feed_changed=feeds.settings_changed(tx, feed.id, feed.config.settings_digest),
             older_bytes=behind or runs.applied_before(tx, feed.id, sha256 or ""),
@@ -196,8 +210,8 @@ class _Planner:
             if self._on_change is not None and isinstance(decision, Create | Update):
                 self._on_change(_planned(decided, job, decision))
                 self._warn_of_new_places(after, row)
-        if after is not None and not isinstance(decision, Reject) and not self._summary.mended:
-            self._alike.add(job, after)
+        if isinstance(decision, Update) and not self._summary.mended:
+            self._own_values.add(decision.before, decision.job)
         if job is None:
             self._note(decided.action, row.reference)
             if after is not None and self._may_miss:
@@ -240,7 +254,7 @@ class _Planner:
         if old.description:
             tally.described += 1
             if old.description != new.description:
-                tally.shrunk += lost_half(old.description, new.description)
+                tally.shrunk += is_shrunk(old.description, new.description)
 
     def _warn_of_new_places(self, job: Job, row: StagedRow) -> None:
         """Warn of places that the applier would add, and would warn of."""

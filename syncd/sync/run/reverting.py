@@ -39,7 +39,7 @@ from syncd.store import Store, Tx, feed_jobs, feeds, history, jobs, run_results,
 from syncd.sync.run.context import Warnings
 from syncd.sync.run.ending import figures, reconciled
 from syncd.sync.run.host import Host
-from syncd.sync.run.plan import OnChange, PlannedChange, changed_fields, lost_half
+from syncd.sync.run.plan import OnChange, PlannedChange, changed_fields, is_shrunk
 
 log = structlog.get_logger("syncd.sync")
 
@@ -170,7 +170,7 @@ def _tally(tally: PlanCounts, update: Update) -> None:
     tally.missing += after.status is not Status.ACTIVE
     tally.retitled += before.title != after.title
     if before.description and before.description != after.description:
-        tally.shrunk += lost_half(before.description, after.description)
+        tally.shrunk += is_shrunk(before.description, after.description)
 
 
 def _kind(update: Update) -> str:

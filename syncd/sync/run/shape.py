@@ -1,16 +1,15 @@
 """The shape of a file: the names of its columns, elements or members. A name that the mapping uses and that is gone is the most
 frequent accident of all (docs/reconciliation.md "When a run stops short").
 
-Of XML and JSON the names are those in the first records that are read. A column that has one value in all rows, and had many
-before, has gone wrong as well."""
+Of XML and JSON the names are those in the first records that are read."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from syncd.domain import MAX_LISTED_NAMES, Job, Shape, Status
+from syncd.domain import MAX_LISTED_NAMES, Shape
 from syncd.feeds.mapping import Mapping
 from syncd.feeds.readers import FeedReader, FlatRecord, Format, Record, Slice
 
@@ -20,14 +19,6 @@ SAMPLE = 100
 MIN_RECORDS = 5
 _TAG = re.compile(rb"<(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
 _NOUNS: dict[Format, str] = {"csv": "column", "xml": "element", "json": "member", "jsonl": "member"}
-
-#: The values of which each job has its own, by name in OWN_VALUES.
-_OF_EACH: dict[str, Callable[[Job], object]] = {
-    "description": lambda job: job.description,
-    "address to apply at": lambda job: job.application_url or job.application_email,
-}
-#: A column has many values from this number of different ones on.
-_MANY = 5
 
 
 class FileNames:
@@ -67,30 +58,6 @@ class FileNames:
                 successors[name] = successor
         lines = mapping.lines_with(successors, names, form)[:MAX_LISTED_NAMES] if successors else []
         return Shape(tuple(gone), tuple(new), _NOUNS[form], tuple(lines))
-
-
-class Alike:
-    """The values of each job's own that are the same in all rows of a file."""
-
-    def __init__(self) -> None:
-        self._one: dict[str, object] = {}
-        self._before: dict[str, set[int]] = {what: set() for what in _OF_EACH}
-        self._changed: Counter[str] = Counter()
-
-    def add(self, old: Job | None, new: Job) -> None:
-        """Add a row: its job as it was, if there is one, and as it would be."""
-        for what in [*self._before]:
-            value = _OF_EACH[what](new)
-            if self._one.setdefault(what, value) != value:
-                del self._before[what]
-            elif old is not None and old.status is Status.ACTIVE and (before := _OF_EACH[what](old)) != value:
-                self._changed[what] += 1
-                if len(self._before[what]) < _MANY:
-                    self._before[what].add(hash(before))
-
-    def changed(self) -> dict[str, int]:
-        """Return by name how many active jobs would get the one value in place of many."""
-        return {what: self._changed[what] for what, values in self._before.items() if len(values) == _MANY}
 
 
 def _names_of(item: Any) -> list[str]:

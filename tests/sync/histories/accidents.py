@@ -99,13 +99,18 @@ def shifted(day: Day) -> bytes:
 
 
 def sorted_alone(part: str) -> Change:
-    """One column is sorted, the others are not."""
+    """One column is sorted backwards, the others are not."""
 
     def change(day: Day) -> bytes:
-        values = iter(sorted(str(record[day.names[part]]) for record in day.records))
+        values = iter(sorted((str(record[day.names[part]]) for record in day.records), reverse=True))
         return day.values(part, lambda _: next(values))
 
     return change
+
+
+def places_sorted(day: Day) -> bytes:
+    places = iter(sorted((str(record["province"]), str(record["city"])) for record in day.records))
+    return day.each(lambda record: record | dict(zip(("province", "city"), next(places), strict=True)))
 
 
 # -- texts ---------------------------------------------------------------------------------------------------
@@ -224,6 +229,15 @@ ACCIDENTS: Mapping[str, Accident] = {
     "type and category swapped": Accident(swapped("type", "category"), "all", "rejected"),
     "id and title swapped": Accident(swapped("id", "title"), "all", "referenceId"),
     "shifted by one": Accident(shifted, "all", "rejected"),
+    **{
+        f"{part} sorted alone": Accident(sorted_alone(part), "all", words)
+        for part, words in (
+            ("text", "the description of another job"), ("address", "the address to apply at of another job"),
+            ("type", "the position type of another job"), ("category", "the category of another job"),
+            ("pay", ""),
+        )
+    },
+    "places sorted alone": Accident(places_sorted, "all", "the place of another job"),
     "titles sorted alone": Accident(sorted_alone("title"), "all", "title"),
     "ids sorted alone": Accident(
         lambda day: with_ids(lambda n, _: [posting.reference for posting in day.postings][::-1][n])(day), "all", "title"
@@ -236,8 +250,24 @@ ACCIDENTS: Mapping[str, Accident] = {
     "titles in capitals": Accident(
         lambda day: day.values("title", lambda title: title.upper()), "all", "title"
     ),
+    "texts cut at four fifths": Accident(
+        lambda day: day.values("text", lambda text: text[: len(text) * 4 // 5].rstrip(".")), "all", "end in mid-sentence"
+    ),
+    "texts with an ellipsis": Accident(
+        lambda day: day.values("text", lambda text: text[: len(text) * 4 // 5] + " ..."), "all", "end in mid-sentence"
+    ),
     "texts cut to 100": Accident(lambda day: day.values("text", lambda text: text[:100]), "all", "description"),
     "addresses all one": Accident(emptied("address", "https://example.com/"), "all", "one and the same address"),
+    "addresses all one but for a number": Accident(
+        lambda day: day.values("address", lambda url: f"https://example.com/?n={url[-2:]}"), "all", "one and the same address"
+    ),
+    "types all one": Accident(emptied("type", "Full Time"), "all", "one and the same position type"),
+    "categories all one": Accident(emptied("category", "Legal"), "all", "one and the same category"),
+    "pay all one": Accident(emptied("pay", "$25 per hour"), "all", "one and the same pay"),
+    "places all one": Accident(
+        lambda day: day.each(lambda record: record | {"city": "Halifax", "province": "NS", "other_places": None}),
+        "all", "one and the same place",
+    ),
     "texts loading": Accident(emptied("text", "<p>Loading…</p>"), "all", "description"),
     "texts blank": Accident(emptied("text", "<p>&nbsp;</p>"), "all", "rejected"),
     "nan everywhere": Accident(lambda day: day.each(lambda record: dict.fromkeys(record, "NaN")), "all archive", "rejected"),
@@ -247,6 +277,10 @@ ACCIDENTS: Mapping[str, Accident] = {
     "pay in another period": Accident(
         lambda day: day.values("pay", lambda pay: pay and pay.replace("hour", "X").replace("year", "hour").replace("X", "year")),
         "all", "pay",
+    ),
+    "pay in a near period": Accident(
+        lambda day: day.values("pay", lambda pay: pay and pay.replace("year", "month").replace("hour", "day")),
+        "all", "another unit",
     ),
     "statuses in other words": Accident(emptied("status", "Stage 4"), "all", "rejected"),
     "types in other words": Accident(lambda day: day.values("type", lambda word: f"T{len(word)}"), "all", "rejected"),

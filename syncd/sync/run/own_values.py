@@ -1,0 +1,118 @@
+"""The values of which each job has its own, and their accidents: one for many jobs, those of other jobs, the same
+amounts in another unit. Nobody edits jobs so: a column has gone wrong (docs/reconciliation.md "When a run stops short")."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from operator import attrgetter
+from typing import NamedTuple
+
+from syncd.domain import Job, Routing, Status
+
+#: The most different values of a kind that are compared. Of more it is every eighth, of still more every 64th, …
+_MAX_COMPARED, _SHARE = 5_000, 8
+#: The different values that one for many jobs is among.
+_MAX_FIRST = 8
+
+
+class _Kind(NamedTuple):
+    """``name``: that in OWN_VALUES. ``fewest``: as many different values are never made one; None: they may be. ``new_in``: of
+    the values that other jobs lose, fewer than one in this number are new."""
+
+    name: str
+    value: Callable[[Job], object]
+    fewest: int | None = None
+    new_in: int = 2
+
+
+def _address(job: Job) -> str | None:
+    return job.application_email if job.routing == Routing.EMAIL else job.application_url
+
+
+def _page(job: Job) -> str | None:
+    """Return the address without its query, which may count no more than the visits to one page."""
+    return (_address(job) or "").partition("?")[0] or None
+
+
+_KINDS = (
+    _Kind("description", attrgetter("description"), 5),
+    _Kind("address to apply at", _page, 5),
+    _Kind("address to apply at", _address),
+    _Kind("place", attrgetter("locations"), 2),
+    _Kind("pay", attrgetter("salary"), 3, 5),
+    _Kind("position type", attrgetter("position_type"), 2),
+    _Kind("category", attrgetter("categories"), 2),
+)
+#: The kinds that a file of edits alone does not make one for many jobs.
+_TEXTS = ("description", "address to apply at")
+
+
+class _Changes:
+    """The values of one kind that some jobs lose, and those that they get."""
+
+    def __init__(self) -> None:
+        self.number, self._step = 0, 1
+        self._lost, self._got, self._first = Counter[int](), Counter[int](), Counter[int]()
+
+    def add(self, old: object, new: object) -> None:
+        self.number += 1
+        lost, got = hash(old), hash(new)
+        if new and (len(self._first) < _MAX_FIRST or got in self._first):
+            self._first[got] += 1
+        for counts, mark in ((self._lost, lost), (self._got, got)):
+            if mark % self._step == 0:
+                counts[mark] += 1
+        if max(len(self._lost), len(self._got)) > _MAX_COMPARED:
+            self._step *= _SHARE
+            for counts in (self._lost, self._got):
+                for mark in [mark for mark in counts if mark % self._step]:
+                    del counts[mark]
+
+    def to_one(self, fewest: int, jobs: int) -> int:
+        """Return how many of some jobs get one and the same value, where they all had at least ``fewest``."""
+        number = max(self._first.values(), default=0)
+        return number if len(self._lost) + (number < jobs) >= fewest else 0
+
+    def to_others(self, new_in: int) -> int:
+        """Return how many jobs get values that other jobs lose, each value as often as before."""
+        new, got = (self._got - self._lost).total(), self._got.total()
+        return self.number if new * new_in < got else 0
+
+
+class OwnValues:
+    """The changes of the own values of active jobs. ``repaid``: jobs that keep their amounts and get another unit of pay."""
+
+    def __init__(self) -> None:
+        self._changes = [(kind, _Changes()) for kind in _KINDS]
+        self.repaid = 0
+
+    def add(self, old: Job, new: Job) -> None:
+        """Add an update: the job as it was, and as it would be."""
+        if old.status is not Status.ACTIVE:
+            return
+        for kind, changes in self._changes:
+            before, after = kind.value(old), kind.value(new)
+            if before != after:
+                changes.add(before, after)
+        was, now = old.salary, new.salary
+        if was and now and was.amount and (was.amount, was.max_amount) == (now.amount, now.max_amount):
+            self.repaid += was.period != now.period
+
+    def uniform(self, names: Iterable[str], jobs: int, *, whole: bool) -> dict[str, int]:
+        """Return by name how many of the ``jobs`` that the file names get one value in place of many. ``whole``: these are all
+        jobs of the feed, and not the edited ones alone."""
+        return {
+            kind.name: number
+            for kind, changes in self._changes
+            if kind.name in names
+            and kind.fewest is not None
+            and (whole or kind.name in _TEXTS)
+            and (number := changes.to_one(kind.fewest, jobs))
+        }
+
+    def swapped(self, names: Iterable[str]) -> dict[str, int]:
+        """Return by name how many jobs get the values of other jobs."""
+        return {
+            kind.name: number
+            for kind, changes in self._changes
+            if kind.name in names and (number := changes.to_others(kind.new_in))
+        }
