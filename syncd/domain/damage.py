@@ -40,6 +40,19 @@ _PLACEHOLDER = re.compile(
     r"\{\{[^{}]{1,100}\}\}|\[\[[^\[\]]{1,100}\]\]|\$\{[^{}]{1,100}\}|%%[^%\s](?:[^%\n]{0,98}[^%\s])?%%"
     r"|\{%[^{}]{1,100}%\}|(?:<|&lt;)%[^<>]{1,100}%(?:>|&gt;)|\[object Object\]"
 )
+_GAP = r"(?:\s|<[^<>]{1,40}>)*+"
+_BASE64 = "[A-Za-z0-9+/]"
+_QUOTE = r"(?:\\?[\"']|&quot;|&#3[49];)"
+#: The beginning of a text that is the source of another: of an editor's blocks in JSON, an object or a list as Python, PHP or
+#: JavaScript print it, RTF, bytes in base64, an escaped tag of JSON or of an address.
+_SOURCE = re.compile(
+    rf"{_GAP}(?:[\[{{]{_GAP}(?:\{{{_GAP})?{_QUOTE}[\w$@:.-]{{1,40}}{_QUOTE}{_GAP}(?::|=>)"
+    rf"|\[{_GAP}{_QUOTE}[^\"'\[\]<>]{{1,200}}{_QUOTE}{_GAP}(?:\]|,{_GAP}{_QUOTE})"
+    r"|\{\\rtf\d|[aOs]:\d{1,6}:(?:\{|\"|&quot;)|%3C[a-zA-Z]|\\u003[cC]|data:[\w/+.-]{3,40};base64,"
+    rf"|(?={_BASE64}*[a-z])(?={_BASE64}*[A-Z])(?={_BASE64}*\d){_BASE64}{{80}})"
+)
+#: A character as JSON escapes it.
+_ESCAPED = re.compile(r"\\u(?:00[0-9a-fA-F]|20[12]|d8|D8)[0-9a-fA-F]")
 _TAG = re.compile(
     r"</?(?:a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|small|span|strong|sub|sup|u|ul)(?:[\s/][^<>]{0,500})?>",
     re.IGNORECASE,
@@ -60,6 +73,10 @@ def damage_of(field: str, text: str) -> str | None:
             return _in_words(field, "has characters that were lost", match)
     if _has_placeholder_mark(plain) and (match := _PLACEHOLDER.search(plain)):
         return _in_words(field, "has a placeholder of a template", match)
+    if match := _SOURCE.match(plain):
+        return _in_words(field, "is the source of a text", match)
+    if "\\" in plain and (match := _ESCAPED.search(plain)):
+        return _in_words(field, "has escaped characters", match)
     if field == "title" and "<" in plain and (match := _TAG.search(plain)):
         return _in_words(field, "has a tag", match)
     return None

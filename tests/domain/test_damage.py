@@ -77,6 +77,51 @@ def test_lost_characters_and_placeholders_are_damage(text):
         assert (damage_of(field, f"Cook {text}") or "").startswith(f"{field} ")
 
 
+SOURCES = [
+    r"{\rtf1\ansi\deff0{\fonttbl{\f0 Arial;}}\f0\fs24 We cook.\par}",
+    '{"blocks":[{"key":"a1","text":"We cook","type":"unstyled"}]}',
+    '[{"insert":"We cook\\n"}]',
+    '[ { "type" : "paragraph" } ]',
+    '<p>{<br>"type": "doc", "content": []</p>',
+    "{&quot;ops&quot;:[{&quot;insert&quot;:&quot;We cook&quot;}]}",
+    r"{\"time\":1,\"blocks\":[]}",
+    "{'text': 'We cook'}",
+    "{'en' => 'We cook'}",
+    "['We cook', 'We bake']",
+    '["We cook"]',
+    'a:1:{s:4:"text";s:7:"We cook";}',
+    's:7:"We cook";',
+    "PHA+V2UgY29vayBmb3IgbmluZXR5IGd1ZXN0cyBvZiB0aGUgaG91c2UsIGZpdmUgZGF5cyBvdXQgb2Ygc2V2ZW4uPC9wPg==",
+    "data:text/html;base64,PHA+V2U8L3A+",
+    "%3Cp%3EWe%20cook%3C/p%3E",
+    r"\u003cp\u003eWe cook\u003c/p\u003e",
+    r"Pr\u00e9pos\u00e9 \u2014 nuit",
+]
+
+
+@pytest.mark.parametrize("text", SOURCES)
+def test_the_source_of_a_text_is_damage(text):
+    for field in ("title", "description"):
+        assert (damage_of(field, text) or "").startswith(f"{field} ")
+        assert (damage_of(field, f"<div>\n<p>{text}") or "").startswith(f"{field} ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *"[Bilingual] Cook|[Hybrid] {Remote}|{Acme} is hiring|We cook: ['a', {'b': 1}]|['90s music] we play|[1] First".split(
+            "|"
+        ),
+        *'"Great" place|["Acme" Inc.] is hiring|{"Acme"} rocks|a:1 ratio|C:\\users\\unit|https://acme.example/A1'.split(
+            "|"
+        ),
+        *("AbC1" * 19 + " we cook", "/" * 200, "_" * 200, "a" * 200, "https://acme.example/" + "Aa1" * 60),
+    ],
+)
+def test_a_text_with_brackets_or_a_long_word_is_no_source(text):
+    assert damage_of("description", text) is None
+
+
 @pytest.mark.parametrize("text", ["<b>Cook</b>", "Cook &lt;br/&gt;", "Cook </p>"])
 def test_a_tag_is_damage_in_a_title_alone(text):
     assert (damage_of("title", text) or "").startswith("title has a tag: ")
@@ -87,4 +132,4 @@ def test_the_samples_have_no_damage():
     for path in SAMPLES.iterdir():
         if path.suffix in (".csv", ".json", ".xml"):
             text = path.read_bytes().decode("utf-16" if path.read_bytes()[:1] == b"\xff" else "utf-8-sig")
-            assert damage_of("description", text) is None, path.name
+            assert damage_of("description", f"File: {text}") is None, path.name
