@@ -29,7 +29,7 @@ _MAX_STATUSES, _MAX_STATUS_COLUMNS = 30, 3
 _VAGUE_NAMES = frozenset(("state", "etat", "stage", "etape", "phase"))
 _VAGUE_WORDS = frozenset(
     "online live en ligne private prive privee future preview planned complete completed hidden visible listed enabled disabled"
-    " hired".split()
+    " hired public publique internal interne external externe upcoming".split()
 ) | {"en ligne"}
 #: Between the words of a name such as ``payRateMin``.
 _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")

@@ -14,43 +14,62 @@ from syncd.feeds.text import boolean, spelled
 
 #: The statuses, from the farthest from live to live, and the words of feeds for them.
 _WORDS: Mapping[str, str] = {
-    "archived": "archived archive archivee closed ferme fermee clos close cloture cloturee filled pourvu pourvue comble comblee"
-    " placed cancelled canceled annule annulee expired expire expiree echu echue lapsed inactive inactif deactivated disabled"
-    " desactive desactivee deleted supprime supprimee removed withdrawn retired retire retiree paused hold held suspended"
-    " suspendu suspendue frozen terminated termine terminee completed complete ended finished stopped discontinued obsolete"
-    " unposted delisted unlisted offline hidden masque masquee trash trashed corbeille rejected rejete rejetee abandoned hired"
-    " embauche embauchee dote dotee aboli abolie abolished staffed",
+    "archived": "archived archive archivee closed ferme fermee clos close cloture cloturee filled pourvu pourvue comble"
+    " comblee placed cancelled canceled annule annulee expired expire expiree echu echue lapsed inactive inactif"
+    " deactivated disabled desactive desactivee deleted supprime supprimee removed withdrawn retired retire"
+    " retiree paused hold held suspended suspendu suspendue frozen terminated termine terminee completed complete"
+    " ended finished stopped discontinued obsolete unposted delisted unlisted offline hidden masque masquee trash"
+    " trashed corbeille rejected rejete rejetee abandoned hired embauche embauchee dote dotee aboli abolie"
+    " abolished staffed gele gelee reporte reportee postponed deferred rescinded revoked void voided eliminated"
+    " denied declined refuse refusee lost purged depublie depubliee desaffiche desaffichee unadvertised",
     "draft": "draft brouillon ebauche unpublished pending scheduled planned planifie planifiee programme programmee future"
-    " private prive privee preview",
-    "active": "active actif open opened ouvert ouverte reopened live online published publish publie publiee posted reposted"
-    " affiche affichee advertised listed visible enabled activated",
+    " private prive privee preview upcoming unapproved",
+    "active": "active actif open opened ouvert ouverte reopen reopened rouvert rouverte live online published publish"
+    " publie publiee republie republiee posted reposted affiche affichee reaffiche reaffichee diffuse diffusee"
+    " advertised readvertised public listed visible enabled activated",
 }
 _PHRASES: Mapping[str, str] = {
-    "archived": "on hold, en pause, en suspens,"
-    " closed filled, temporarily closed, offre acceptee, not active, not open, non actif, not posted,"
-    " non affiche, no longer available, no longer accepting applications, offer extended, offer accepted, not approved,"
-    " internal only, hors ligne, closed to applications, closed for applications, not accepting applications, no longer posted,"
-    " no longer open, no longer active, not live, not available, unavailable, ferme aux candidatures, non disponible",
-    "draft": "auto draft, not published, non publie, non publiee, to be published, a publier, needs approval, needs review,"
-    " requires approval, to be approved, for approval, in approval, waiting for approval, submitted for approval, in review,"
-    " under review, a approuver, a valider, a reviser, en approbation, en revision, en validation, en cours d approbation,"
-    " en cours de revision, en cours de validation, in preparation, en preparation, en attente",
-    "active": "en ligne, re opened, re open, re posted, currently open, open until filled, open for applications,"
-    " accepting applications, accepting candidates, now hiring, ouvert aux candidatures, en cours d affichage,"
-    " affichage en cours, en diffusion",
+    "archived": "on hold, en pause, en suspens, closed filled, temporarily closed, offre acceptee, not active, not open, non"
+    " actif, not posted, non affiche, non affichee, no longer available, no longer accepting applications, offer"
+    " extended, offer accepted, not approved, internal only, employees only, employes seulement, hors ligne,"
+    " closed to applications, closed for applications, not accepting applications, no longer posted, no longer"
+    " open, no longer active, not live, not available, unavailable, ferme aux candidatures, non disponible, offer"
+    " out, past due, deadline passed, date limite depassee, echeance depassee, not hiring, not visible, non"
+    " visible, not public, non public, not advertised, not listed, fin d affichage",
+    "draft": "auto draft, not published, not yet published, never published, not yet posted, never posted, non publie, non"
+    " publiee, non diffuse, non diffusee, non approuve, non approuvee, to be published, to publish, ready to"
+    " publish, to be posted, to post, ready to post, a publier, a afficher, a diffuser, pret a publier, pret a"
+    " afficher, not started, coming soon, a venir, needs approval, needs review, requires approval, to be"
+    " approved, for approval, in approval, waiting for approval, submitted for approval, in review, under review,"
+    " a approuver, a valider, a reviser, en approbation, en revision, en validation, en cours d approbation, en"
+    " cours de revision, en cours de validation, in preparation, en preparation, en attente",
+    "active": "en ligne, re opened, re open, re ouvert, re ouverte, re posted, re advertised, always open, currently open,"
+    " open until filled, open for applications, accepting applications, accepts applications, currently accepting"
+    " applications, taking applications, accepting applicants, accepting candidates, now hiring, actively hiring,"
+    " currently hiring, actively recruiting, open to all, ouvert a tous, ouvert aux candidatures, accepte les"
+    " candidatures, candidatures ouvertes, en affichage, en cours d affichage, affichage en cours, en diffusion",
 }
 #: Word of feeds for a status → the status.
 STATUSES = {
     word: status for status in _WORDS for word in (*_WORDS[status].split(), *_PHRASES[status].split(", "))
 }
 #: Whatever follows these, the posting is not out yet.
-_PENDING = ("pending ", "awaiting ", "en attente ")
+_PENDING = ("pending ", "awaiting ", "waiting for ", "en attente ")
+#: Words for those who see a posting; words beside them that change nothing; and a step before a posting is out, which says
+#: nothing beside a status ("Open (Approved)").
+_INSIDE = frozenset("internal internally interne internes intranet".split())
+_OUTSIDE = frozenset("external externally externe externes public publicly publique publiquement".split())
+_AUDIENCE = _INSIDE | _OUTSIDE
+_BESIDE = frozenset(
+    "and et or ou only seulement uniquement to for a au aux pour reserve reservee candidates candidats applicants".split()
+)
+_APPROVED = frozenset(("approved", "approuve", "approuvee", ""))
 #: Without accents "Fermé" is "Ferme bientôt" (closes soon), too: what follows them counts.
 _OF_TWO_MEANINGS = ("ferme", "expire", "complete")
-#: The end of "ouvert(e)", "publié·e", "Fermé/e".
-_BOTH_GENDERS = re.compile(r"(?<=[^\W\d_])[(·./-]e\b\)?", re.IGNORECASE)
+#: The end of "ouvert(e)", "publié·e", "Fermé/e", "actif(ve)".
+_BOTH_GENDERS = re.compile(r"(?<=[^\W\d_])[(·./-](?:e|i?ve)\b\)?", re.IGNORECASE)
 #: Between two words for one status ("Closed - Filled", "Ouvert / Open").
-_BETWEEN = re.compile(r"[/|,;:()\[\]]|\s[-\u2013\u2014]\s")
+_BETWEEN = re.compile(r"[/|,;:()\[\]]|\s(?:[-\u2013\u2014&]|and|et)\s", re.IGNORECASE)
 #: A number before the word: "010 Open".
 _CODE = re.compile(r"\s*\d{1,4}\s*[-.:)]?\s+(?=\D)")
 _NOTES = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
@@ -60,7 +79,7 @@ _FACET = re.compile(r"\[@?[\w.:-]+\s*=\s*[\"']?([^\[\]\"']+)[\"']?\s*\]")
 #: Words that change nothing, in a status ("Concours fermé") and in the name of a flag; and others in the name of a flag.
 _NOUNS = frozenset(
     "is has been currently est job position posting poste offre annonce requisition vacancy opening competition emploi concours"
-    " affichage recrutement dotation le la l the this".split()
+    " affichage recrutement dotation process processus le la l the this".split()
 )
 _FILLERS = _NOUNS | frozenset("flag y n o oui non yes no".split())
 #: The longest text that is compared.
@@ -79,7 +98,8 @@ def status_of(value: object) -> str | None:
 @lru_cache(maxsize=4096)
 def status_word(text: str) -> str | None:
     """Return the status that a text is a word for. Of several words, the one that is farthest from live counts, and others beside
-    it change nothing ("Cancelled - budget", "Filled by an agency"); live is only what has no other word."""
+    it change nothing ("Cancelled - budget", "Filled by an agency"); live is only what has no other word. A posting that only
+    people of the house see is archived ("Posted internally")."""
     text = _BOTH_GENDERS.sub("", _CODE.sub("", text))
     key = name_key(text)
     words = [word for word in key.split() if word not in _NOUNS]
@@ -89,7 +109,11 @@ def status_word(text: str) -> str | None:
         return "draft"
     if words and words[0] not in _OF_TWO_MEANINGS and STATUSES.get(words[0]) == "archived":
         return "archived"
-    parts = {STATUSES.get(part) for raw in _BETWEEN.split(text) if (part := name_key(raw))}
+    if not _AUDIENCE.isdisjoint(words):
+        rest = [word for word in words if word not in _AUDIENCE and word not in _BESIDE]
+        status = status_word(" ".join(rest)) if rest else "active"
+        return "archived" if status == "active" and _OUTSIDE.isdisjoint(words) else status
+    parts = {STATUSES.get(part) for raw in _BETWEEN.split(text) if (part := name_key(raw)) not in _APPROVED}
     return next(
         (status for status in _WORDS if status in parts and ("active" not in parts or len(parts) == 1)), None
     )

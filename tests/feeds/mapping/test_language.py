@@ -438,15 +438,30 @@ def test_a_mail_link_is_an_address_to_apply_at_where_pages_alone_are_mapped():
 
 
 STATUSES = {
-    "active": "Published|T|Ouverte|AFFICHÉ|Posted|publish|En ligne|Open / Ouvert|Now hiring|Affiché(e)|Publié·e".split(
-        "|"
-    ),
+    "active": (
+        "Published|T|Ouverte|AFFICHÉ|Posted|publish|En ligne|Open / Ouvert|Now hiring|Affiché(e)|Publié·e|External|EXTERNE"
+        "|Public|Publique|Published externally|Posted - External|Affiché à l'externe|Concours externe|Internal & External"
+        "|Interne et externe|OPEN_EXTERNAL|Open to internal and external candidates|Open (Approved)|Approuvé - Ouvert(e)"
+        "|Accepts applications|Actif(ve)|Rouvert(e)|Diffusée|En affichage|Ouvert à tous|Posted and open|Re-advertised"
+    ).split("|"),
     "archived": "Cancelled - budget|On Hold / En attente|Not accepting applications"
     "|Filled|Fermé|Pourvue|Closed|Position filled|Placed|On Hold|Closed - Filled|CANCELLED|trash|Comblé|Unposted"
-    "|Annulée|Expirée|expired|0|Pourvu(e)|Fermé/e".split("|"),
+    "|Annulée|Expirée|expired|0|Pourvu(e)|Fermé/e"
+    "|Internal|INTERNE|Internal only|Interne seulement|Published internally|Posted - Internal only|Open (Internal)"
+    "|Affichage interne|Affiché à l’interne|Candidats internes seulement|open_internal|Active - Internal|Pourvu à l'interne"
+    "|Internally filled|Position Frozen|Filled/Closed|008 Denied|Declined|Refusée|Gelé(e)|Reporté|Postponed|Désaffichée"
+    "|Dépublié|Date limite dépassée|Not public|Non visible|Processus annulé|Fin d’affichage|Inactif(ve)".split(
+        "|"
+    ),
     "draft": "Draft|Needs Approval|pending_payment|Pending (anything)|In review|Scheduled|Brouillon|En attente|future"
-    "|En attente d'approbation|À approuver|private|preview|Auto-Draft|Planifié".split("|"),
-    None: ["odd", "Posted - Internal only", "Approved", "New", "2"],
+    "|En attente d'approbation|À approuver|private|preview|Auto-Draft|Planifié"
+    "|Pending (internal)|Draft - External|Waiting for HR|Not yet posted|Ready to publish|Non diffusé(e)|Prêt à afficher"
+    "|À venir|Upcoming|Unapproved".split("|"),
+    None: (
+        "odd|Approved|New|2|Approved (Internal)|Sourcing|Covered|To be filled|À combler|Unfilled|Partially filled|Vacant"
+        "|In progress|En cours|Confidential|Open, not posted|Live (hidden)|External recruiter|Internal, then external"
+        "|Not yet public|Fermeture|Closing soon|Recrutement en cours|Offer"
+    ).split("|"),
 }
 
 
@@ -468,6 +483,7 @@ def test_a_status_is_read_by_its_common_names(raw, status):
         ("Poste pourvu ?", "archived", "active"),
         ("isDraft", "draft", "active"),
         ("shown", "active", "archived"),
+        ("isPublic", "active", "draft"),
     ],
 )
 def test_a_flag_means_what_its_name_says(name, if_true, if_false):
