@@ -224,6 +224,10 @@ def _print(draft: Draft, target: Path, result: CheckResult | str, *, chosen: boo
         rejected += f", {result.expired} are closed or have expired" if result.expired else ""
         print(f"of {result.read:,} records {result.good:,} would go in, {rejected}")
         print_kinds("rejected, by kind", result.kinds)
+        for rule, records in result.filtered.most_common():
+            print(f"left out by [rows], {clean(rule)}: {records:,}")
+    for doubt in draft.remarks:
+        remark(f"syncd: {clean(doubt)}")
     if unused := _unused(draft):
         more = f" and {len(unused) - SHOWN_COLUMNS} more" if len(unused) > SHOWN_COLUMNS else ""
         print(f"columns not used: {clean(', '.join(unused[:SHOWN_COLUMNS]))}{more}")

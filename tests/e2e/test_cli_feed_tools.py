@@ -115,6 +115,22 @@ def test_columns_that_the_draft_does_not_use_are_named(acme):
     assert shown["unusedColumns"] == ["Klass"]
 
 
+def test_records_that_the_draft_leaves_out_or_doubts_are_counted(acme):
+    file = acme.feeds.parent / "odd.csv"
+    lines = (
+        f'{n},Cook,https://x.ca/{n},Cook well.,"Laval, QC",{v}' for n, v in enumerate(("Lead", "Internal"))
+    )
+    text = "\n".join(["Job ID,Title,Apply URL,Description,Location,Level", *lines, ""])
+    file.write_text(text)
+    new = acme.run("feed", "new", "odd", "--from", str(file))
+    assert (
+        "syncd: Level has Internal in 1 record, and these would go in: see [rows] in the draft\n" in new.err
+    )
+    file.write_text(text.replace("Level", "Posting type").replace("Lead", "External"))
+    new = acme.run("feed", "new", "odd", "--from", str(file), "--force")
+    assert "left out by [rows], skip Posting type = Internal | Internal only | Interne: 1\n" in new.out
+
+
 def test_a_name_that_is_gone_is_said_first_and_once_and_its_line_is_not_for_the_partner(acme):
     def file(name, title):
         lines = (f'{n},Cook {n},https://x.ca/{n},Cook well.,"Laval, QC"' for n in range(1, 31))

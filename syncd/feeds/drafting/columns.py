@@ -32,6 +32,8 @@ _MAX_STATUS, _MAX_CATEGORY = 60, 80
 _CATALOGUE = Catalogue.default()
 #: The most different short texts without a digit that are kept of a column.
 _MAX_TEXTS = 6
+#: The most different short values of a column that are counted each.
+_MAX_FEW = 12
 #: The most dates that are kept of a column.
 _MAX_DAYS = 200
 _DIGIT = re.compile(r"\d")
@@ -99,6 +101,8 @@ _CONTEXT, _VAGUE, _VALUES = (
 )
 #: Words in the name of a column of pay.
 PAY_WORDS = {kind: frozenset(words.split()) for kind, words in _WORDS["pay"].items()}
+#: Words of columns that say that a record is not for the public, or closed.
+LEFT_OUT = {kind: frozenset(words.split()) for kind, words in _WORDS["leftOut"].items()}
 #: Words in the name of a column of amounts → the period of the pay.
 PERIODS = {word: period for period, words in _WORDS["periods"].items() for word in words.split()}
 
@@ -108,7 +112,8 @@ class Column:
     """One place in the records.
 
     ``selector`` is written as in a mapping. ``filled`` is the number of records with a value there, ``values`` that of all
-    values (a list has several); ``kinds`` counts their kinds. ``texts`` are some short values without a digit. ``parted``: the
+    values (a list has several); ``kinds`` counts their kinds. ``texts`` are some short values without a digit,
+    ``few`` some with. ``parted``: the
     selectors of the columns of names and values, if it is a facet.
     ``longest`` and ``total`` are in characters; ``different`` is the number of different values, up to a limit; ``days``
     are the first dates, in ISO 8601; ``pages`` the first two pages at which addresses lead."""
@@ -119,6 +124,7 @@ class Column:
     kinds: Counter[str] = attribute(default_factory=Counter)
     samples: list[str] = attribute(default_factory=list)
     texts: Counter[str] = attribute(default_factory=Counter)
+    few: Counter[str] = attribute(default_factory=Counter)
     longest: int = 0
     total: int = 0
     parted: tuple[str, ...] = ()
@@ -196,6 +202,8 @@ class Column:
         fresh = len(self.texts) < _MAX_TEXTS and not _DIGIT.search(text)
         if len(text) <= 40 and (text in self.texts or fresh):
             self.texts[text] += 1
+        if len(text) <= 40 and (text in self.few or len(self.few) < _MAX_FEW):
+            self.few[text] += 1
         mark = hash(text)
         if mark not in self._seen:
             if len(self._seen) < MAX_DIFFERENT:
@@ -332,6 +340,7 @@ class ColumnSearch:
         columns = [column for column in self.all if column.rank(field) is not None and fits(column)]
         columns.sort(
             key=lambda c: (
+                c.selector.startswith(".."),  # the record's own goes first
                 c.rank(field),
                 len(re.findall(r"[/.]", c.selector)),
                 c.is_near,

@@ -15,10 +15,11 @@ from typing import Any
 from syncd.domain import FIELD, OWN_BITS, Catalogue, FeedLimits, check_body
 from syncd.errors import ConfigError, FeedError, Invalid, Problem
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
-from syncd.feeds.drafting.columns import Guess, page_at
+from syncd.feeds.drafting.columns import ColumnSearch, Guess, page_at
 from syncd.feeds.drafting.draft_text import YEARLY_ABOVE, DraftPlan, Findings, render
 from syncd.feeds.drafting.guessing import guess_company, guess_fields, repeated_reference
 from syncd.feeds.drafting.paging import Paging, paging_of
+from syncd.feeds.drafting.structured_guesses import guess_status
 from syncd.feeds.drafting.survey import RECORDS, Survey, survey_file
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, MappedRow, UnknownCounter
 from syncd.feeds.mapping.presets import is_native, load_preset
@@ -49,13 +50,14 @@ _LEAST_GAIN = 0.1
 @dataclass(frozen=True, slots=True)
 class Draft:
     """``text`` is the file, ``config`` is loaded from it, ``preset`` is its base. ``paging``: the sign
-    of more pages in the answer of the address."""
+    of more pages in the answer of the address; ``remarks``: doubts about jobs that would go live."""
 
     text: str
     config: FeedConfig
     preset: str | None
     survey: Survey
     paging: Paging | None = None
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -70,6 +72,7 @@ class Trial:
 
     plan: DraftPlan
     read: int = 0
+    left_out: int = 0
     good: int = 0
     long_references: int = 0
     filled: Counter[str] = field(default_factory=Counter)
@@ -96,6 +99,9 @@ class Trial:
     def add(self, row: MappedRow, refusals: Sequence[Problem]) -> None:
         """Count one record; ``refusals`` are the problems for which the API would refuse it. A plan is not better because it
         reads no status or no country."""
+        if row.left_out is not None:
+            self.left_out += 1
+            return
         body, problems = row.body or {}, [*row.problems, *refusals]
         faulty = {_field_of(problem) for problem in problems if problem.pointer}
         bad = {_field_of(problem) for problem in problems if problem.code != "outside_canada"}
@@ -162,6 +168,10 @@ class Drafter:
             source=source,
             paging=paging_of(path, self._survey, linked=linked) if _is_one_answer(source) else None,
         )
+        if (unread := guess_status(ColumnSearch(self._survey.unread.values(), self._survey.format, 1))) and (
+            "status" not in self._guesses
+        ):
+            self._guesses["status"] = _draft_status(unread)
         guess, repeated = self._guesses.get("referenceId"), repeated_reference(columns)
         if repeated and (guess is None or "derive" in str(guess.expression)):
             trial = self._try(DraftPlan(fields=self._guesses | {"referenceId": repeated}))
@@ -180,7 +190,15 @@ class Drafter:
             self._findings, best.plan, best.unknown.fields, lacking, yearly=best.yearly, elsewhere=elsewhere
         )
         config = self._load(text)
-        return Draft(text, config, config.preset, self._survey, self._findings.paging)
+        rules = self._findings.left_out(best.plan)
+        doubts = [
+            f"{rule.said}, and these would go in: see [rows] in the draft"
+            for rule in rules
+            if not rule.certain
+        ]
+        if (status := best.plan.fields.get("status")) and not status.columns:
+            doubts.append(status.why)
+        return Draft(text, config, config.preset, self._survey, self._findings.paging, (*doubts,))
 
     def _best(self) -> Trial:
         """Return the plan that brings most records in; of equal ones a preset, and of these the likeliest."""
@@ -201,6 +219,9 @@ class Drafter:
         mapped = load_preset(name).get("fields", {})
         guesses = (guess for guess in self._guesses.values() if guess.field in _OVERRIDDEN)
         fields = {guess.field: guess for guess in guesses if self._is_better(guess, plain, mapped)}
+        status = self._guesses.get("status")
+        if status and not status.columns and not plain.own["status"]:
+            fields["status"] = status
         if plain.has_one_page and URL_FIELD not in fields:
             fields |= _without_page(plain.read, EMAIL_FIELD in mapped)
         return self._try(replace(plain.plan, fields=fields)) if fields else plain
@@ -247,7 +268,7 @@ class Drafter:
             for record in islice(reader, most):
                 row = config.mapping.row(record, reader.format)
                 trial.add(row, self._refusals(row.body or {}))
-            if not trial.read and self._survey.records:
+            if not trial.read + trial.left_out and self._survey.records:
                 trial.failure = "no records"
         except (FeedError, ConfigError) as error:
             if not trial.read or self._survey.broken is None:
@@ -264,6 +285,13 @@ class Drafter:
 
     def _load(self, text: str) -> FeedConfig:
         return parse_feed(self._findings.name, text, self._findings.catalogue, FeedDefaults())
+
+
+def _draft_status(unread: Guess) -> Guess:
+    """Return the status of records of which one stands above them, where no selector reads."""
+    names = " and ".join(column.selector for column in unread.columns)
+    why = f"{names} above the records cannot be read from them, and may say that they are closed: all are drafts, never live"
+    return Guess("status", {"value": "draft"}, why)
 
 
 def _without_page(records: int, has_email: bool) -> dict[str, Guess]:

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
-from itertools import islice
 
-from syncd.domain import FIELD, Catalogue, name_key, repaired
+from syncd.domain import FIELD, Catalogue, repaired
 from syncd.feeds.drafting.columns import MAX_SAMPLES, Column, ColumnSearch, Guess, comparable
 from syncd.feeds.drafting.guessing import KIND, POSTING, doubted_addresses
+from syncd.feeds.drafting.left_out import LeftOut, records_to_leave_out
 from syncd.feeds.drafting.paging import Paging
 from syncd.feeds.drafting.survey import Survey
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, USUAL, lookup_lines, lookups_in
@@ -25,8 +25,6 @@ _MAX_WIDTH = 40
 #: The least pay without a period that is likely pay for a year.
 YEARLY_ABOVE = 10_000
 _CONDITION = re.compile(r"\[[^\]]*\]")
-#: Words of feeds for a posting that is not for the public.
-_INTERNAL = frozenset(("internal", "internal only", "internal posting", "interne", "interne seulement"))
 
 Lines = Iterator[str]
 
@@ -46,6 +44,12 @@ class Findings:
     columns: ColumnSearch
     source: Source | None = None
     paging: Paging | None = None
+
+    def left_out(self, plan: "DraftPlan") -> list[LeftOut]:
+        """Return the rules for records that are not for the public, or closed, beside the status of a plan."""
+        guesses = [plan.fields[name] for name in ("status", "closeDate") if name in plan.fields]
+        used = {column.selector for guess in guesses for column in guess.columns}
+        return records_to_leave_out(self.columns, used, self.today)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ def render(
         lines.append('# repeats = "places"')
     lines.append("")
     lines += _source(findings.source, findings.paging)
-    lines += _rows(findings.columns)
+    lines += _rows(findings.columns, findings.left_out(plan))
     lines += _read(findings, plan)
     if not plan.native:
         lines += [
@@ -150,7 +154,7 @@ def _source(source: Source | None, paging: Paging | None) -> Lines:
     yield ""
 
 
-def _rows(columns: ColumnSearch) -> Lines:
+def _rows(columns: ColumnSearch, left_out: Sequence[LeftOut]) -> Lines:
     """Yield lines that leave out records that are not postings, or of another company, or not for the public."""
     hints: list[tuple[str, str]] = []
     kinds = [c for c in columns.all if c.selector == KIND and POSTING in c.texts and c.different > 1]
@@ -167,18 +171,31 @@ def _rows(columns: ColumnSearch) -> Lines:
             " employer, and all of these go in under the one above. To take the rows of one company alone:"
         )
         hints.append((said, f"only = {{ {text(company.selector)} = {text(company.samples[0])} }}"))
-    few = (c for c in columns.all if c.different <= MAX_SAMPLES and c.rank("status") is None)
-    internal = ((c, sample) for c in few for sample in c.samples if name_key(sample) in _INTERNAL)
-    for column, word in islice(internal, 1):
-        said = f"{plain(column.selector)} has {shown(word)}. To leave such postings out:"
-        hints.append((said, f"skip = {{ {text(column.selector)} = {text(word)} }}"))
+    certain = [rule for rule in left_out if rule.certain]
+    if certain:
+        yield from comment(
+            "These are not for the public, or closed. A line without its rule takes such records in:"
+        )
+        yield "[rows]"
+        yield "skip = ["
+        for rule in certain:
+            yield f"  {_condition(rule)},  # {plain(rule.said, 90)}"
+        yield "]"
+    elif left_out:
+        said = f"{plain(left_out[0].said)}. To leave such postings out:"
+        hints.append((said, f"skip = {_condition(left_out[0])}"))
     for number, (said, line) in enumerate(hints):
         yield from comment(said)
-        if number == 0:
+        if number == 0 and not certain:
             yield "# [rows]"
         yield f"# {line}"
-    if hints:
+    if hints or certain:
         yield ""
+
+
+def _condition(rule: LeftOut) -> str:
+    values = rule.values[0] if len(rule.values) == 1 else [*rule.values]
+    return f"{{ {text(rule.column.selector)} = {value(values)} }}"
 
 
 def _read(findings: Findings, plan: DraftPlan) -> Lines:

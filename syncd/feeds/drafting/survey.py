@@ -7,7 +7,7 @@ import codecs
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from lxml import etree
 from syncd.domain import MAX_NAME_CHARACTERS, FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.drafting.columns import NAMES, Column, ColumnSearch, comparable, is_field_name
+from syncd.feeds.drafting.items import items_of_json, items_of_xml
 from syncd.feeds.drafting.record_values import Facet, Steps, name_of, selector_of, values_in
 from syncd.feeds.mapping.presets import find_preset
 from syncd.feeds.readers import (
@@ -120,7 +121,8 @@ def _best(worth: dict[Steps, tuple[int, int] | None]) -> list[Steps]:
 @dataclass(slots=True)
 class Survey:
     """The findings. The file is read by ``spec``; ``path`` is the place of the records, ``fields`` are the places in them that
-    have a value. ``more``: there are more records than were read; ``broken``: why reading stopped early."""
+    have a value. ``more``: there are more records than were read; ``broken``: why reading stopped early. ``unread``:
+    the columns of the items around the records that no selector reads."""
 
     format: Format
     spec: ReadSpec
@@ -133,6 +135,7 @@ class Survey:
     fields: set[str] = field(default_factory=set)
     more: bool = False
     broken: FeedError | None = None
+    unread: dict[str, Column] = field(default_factory=dict)
 
     def search(self) -> ColumnSearch:
         """Return the search among the columns. Facets count in place of the columns of their names and values if most records
@@ -163,8 +166,28 @@ class Survey:
 
 def survey_file(path: Path, limits: FeedLimits) -> Survey:
     """Return the survey of a file. Raise FeedError if no records are found, OSError."""
+    survey = _survey(path, limits)
+    if survey.format not in ("xml", "json") or survey.presets():
+        return survey
+    look = items_of_xml if survey.format == "xml" else items_of_json
+    items = look(_head(path, survey.spec.encoding), survey.path)
+    if items.are_records:
+        spec = replace(survey.spec, format=survey.format, records=items.place or None)
+        with suppress(FeedError):
+            return _read(path, limits, spec, RECORDS)
+    survey.columns |= items.readable
+    survey.unread = items.unread
+    return survey
+
+
+def _survey(path: Path, limits: FeedLimits) -> Survey:
     try:
         survey = _read(path, limits, _with_sheet(path, limits), RECORDS)
+        if (
+            not survey.records and survey.format == "xml"
+        ):  # the root of a known format, and its records elsewhere
+            spec = next(_elsewhere(path, limits), survey.spec)
+            return survey if spec == survey.spec else _read(path, limits, spec, RECORDS)
         plain = survey.format == "json" and not survey.presets()
         likeliest = next(iter(json_paths(_head(path))), "") if plain else ""
         inner = likeliest.startswith(f"{survey.path}{WITHIN}")  # lists of records in a list

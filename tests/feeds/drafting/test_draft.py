@@ -541,8 +541,8 @@ def test_a_state_that_is_that_of_the_posting_is_not_taken_for_the_province(tmp_p
 def test_a_draft_says_how_to_leave_out_postings_that_are_not_for_the_public(
     tmp_path: Path, word: str
 ) -> None:
-    text = draft_of(tmp_path, postings("Audience", ("External", word, "External"))).text
-    assert f'# Audience has "{word}". To leave such postings out:' in text.splitlines()
+    text = draft_of(tmp_path, postings("Level", ("Team lead", word, "Head"))).text
+    assert f"# Level has {word} in 1 record. To leave such postings out:" in text.splitlines()
     result = checked(taken(text), tmp_path / "feed")
     assert (result.good, result.filtered.total()) == (2, 1)
 

@@ -73,7 +73,7 @@ class _Search:
             opening = _opening(element)
             self._openings[opening] += 1
             if any(matches(wanted, path) for wanted in self._wanted) if self._wanted else is_known(path):
-                above = inherited(element.getparent(), attributes=self._outside)
+                above = inherited(element, outside=self._outside)
                 at = _find_opening(head, opening, self._openings[opening])
                 path = next((wanted for wanted in self._wanted if matches(wanted, path)), path)
                 shown = None if at < 0 else opening

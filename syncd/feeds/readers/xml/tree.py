@@ -58,15 +58,18 @@ def names(element: etree._Element) -> tuple[str, ...]:
     return (*[local(above) for above in element.iterancestors()][::-1], local(element))
 
 
-def inherited(parent: etree._Element | None, *, attributes: bool) -> tuple[object, ...]:
-    """Return all that ``parent`` and the elements above it add to the meaning of a record: their namespaces, and with
-    ``attributes`` (the mapping looks outside of the record) these too."""
+def inherited(record: etree._Element, *, outside: bool) -> tuple[object, ...]:
+    """Return all that the elements above a record add to its meaning: their namespaces, and if the mapping looks ``outside`` of
+    the record their attributes and the texts before it, too."""
     parts: list[object] = []
-    while parent is not None:
+    below = record
+    while (parent := below.getparent()) is not None:
         parts.append((str(parent.tag), sorted((key or "", uri) for key, uri in parent.nsmap.items())))
-        if attributes:
+        if outside:
             parts.append(sorted((str(key), str(value)) for key, value in parent.attrib.items()))
-        parent = parent.getparent()
+            before = (each for each in below.itersiblings(preceding=True) if not len(each))
+            parts.append([(str(each.tag), each.text) for each in before])
+        below = parent
     return tuple(parts)
 
 
@@ -94,7 +97,7 @@ class RecordPlace(NamedTuple):
 
 
 class RecordTree:
-    """Decides which elements are records, and frees those that are done. The elements before the first record are kept.
+    """Decides which elements are records, and frees those that are done. The elements before the first of a parent are kept.
 
     ``parent`` is the element that holds the records, ``inherited`` its part and that of the elements above it in the meaning
     of a record; ``at_home``: it adds the same as the parent of the first record."""
@@ -106,7 +109,7 @@ class RecordTree:
         self.at_home = False
         self._last: etree._Element | None = None
         self._kept: list[etree._Element] = []
-        self._found_any = False
+        self._chain: list[etree._Element] = []
 
     def is_record(self, element: etree._Element) -> bool:
         """Return whether an element that has ended is a record; its parent then holds the records from now on."""
@@ -135,15 +138,17 @@ class RecordTree:
             raise over_limit("depth", f"nested deeper than {limits.depth}", line=line)
 
     def _adopt(self, element: etree._Element) -> None:
-        """Take the parent of ``element`` as that of the records. The elements before the first one stay, for selectors."""
-        for above in (element, *element.iterancestors()):
-            if not self._found_any:
+        """Take the parent of ``element`` as that of the records. The elements before the first one in it, and in each
+        element above that is new, stay for selectors."""
+        chain = [*element.iterancestors()]
+        self._kept = [each for each in self._kept if any(each.getparent() is above for above in chain)]
+        for above in (element, *chain):
+            if not any(above.getparent() is old for old in self._chain):
                 self._kept.extend(above.itersiblings(preceding=True))
             elif above is not element:
                 self._drop_before(above)
-        self._found_any = True
-        self.parent = element.getparent()
-        self.inherited = inherited(self.parent, attributes=self._outside)
+        self.parent, self._chain = element.getparent(), chain
+        self.inherited = inherited(element, outside=self._outside)
         self.at_home = self.inherited == self._home
 
     def _drop_before(self, element: etree._Element) -> None:

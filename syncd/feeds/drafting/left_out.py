@@ -1,0 +1,93 @@
+"""The columns that say of single records that they are not for the public, or closed, where a status does not say it.
+
+``Visibility`` is Internal, ``isInternal`` true, ``Filled Date`` has a date, ``Openings Remaining`` is 0. A rule of ``[rows]``
+leaves such records out."""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from syncd.domain import name_key
+from syncd.feeds.drafting.columns import AGAINST, DATE_KINDS, LEFT_OUT, Column, ColumnSearch
+from syncd.feeds.mapping import status_word
+from syncd.feeds.text import boolean
+
+_GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_NOTE = re.compile(r"\([^()]*\)")
+#: Any value.
+_ANY = "*"
+#: Words that a first file may lack.
+_INTERNAL, _FLAGS = (
+    ("Internal", "Internal only", "Interne"),
+    (
+        ("false", "no", "n", "non", "0"),
+        ("true", "yes", "y", "oui", "o", "1", "x"),
+    ),
+)
+#: The share of the values that has to be of one kind.
+_MOST = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A rule: ``records`` have one of these ``values`` in ``column``, and are left out if that is ``certain`` to be meant."""
+
+    column: Column
+    values: tuple[str, ...]
+    records: int
+    certain: bool
+
+    @property
+    def said(self) -> str:
+        values = "a value" if self.values == (_ANY,) else " or ".join(self.values)
+        records = (
+            f"{self.records:,} record{'s' * (self.records != 1)}" if self.records else "none of these records"
+        )
+        return f"{self.column.selector} has {values} in {records}"
+
+
+def records_to_leave_out(columns: ColumnSearch, used: Collection[str], today: str) -> list[LeftOut]:
+    """Return the rules, the certain ones first. ``used``: the selectors of the status and of the close date."""
+    others = (column for column in columns.all if column.selector not in used)
+    rules = [rule for column in others for rule in _rules(column, columns.records, today)]
+    return sorted((rule for rule in rules if rule.records or rule.certain), key=lambda rule: not rule.certain)
+
+
+def _rules(column: Column, records: int, today: str) -> Iterator[LeftOut]:
+    step = re.split(r"[./@\[\]\"]", _NOTE.sub("", column.selector).rstrip('"]'))[-1]
+    words = set(name_key(_GLUED.sub(" ", step)).split())
+    rest = words - LEFT_OUT["fillers"]
+    meanings = {text: _is_internal(text) for text in column.few}
+    internal = {text: column.few[text] for text, is_internal in meanings.items() if is_internal}
+    if internal or (meanings and column.different == len(meanings) and None not in meanings.values()):
+        named, times = bool(words & LEFT_OUT["audience"]), sum(internal.values())
+        about_others = any(word in column.parts for word in AGAINST["leftOut"])
+        pair = None not in meanings.values() and 0 < times < column.values
+        usual = [word for word in _INTERNAL if name_key(word) not in map(name_key, internal)] if named else []
+        yield LeftOut(column, (*internal, *usual), times, not about_others and (named or pair))
+    elif column.share("flag") > _MOST and (of := rest & (LEFT_OUT["internal"] | LEFT_OUT["public"])):
+        hides = of <= LEFT_OUT["internal"]
+        values = {text: times for text, times in column.few.items() if _is_true(text) is hides}
+        yield LeftOut(column, (*values,) or _FLAGS[hides], sum(values.values()), rest == of)
+    elif words & LEFT_OUT["remaining"] and words & LEFT_OUT["openings"]:
+        yield LeftOut(column, ("0",), column.few["0"], True)
+    elif words & (LEFT_OUT["dates"] | LEFT_OUT["reasons"]) and column.rank("closeDate") is None:
+        closing = {word for word in rest if status_word(word) == "archived" or word in LEFT_OUT["closing"]}
+        dates = column.share(*DATE_KINDS) > _MOST
+        past = dates and max(column.days, default="") <= today
+        reason = bool(words & LEFT_OUT["reasons"]) and not dates
+        if closing and (dates or reason):
+            certain = rest <= closing and (past or (reason and column.filled < records))
+            yield LeftOut(column, (_ANY,), column.filled, certain)
+
+
+def _is_internal(text: str) -> bool | None:
+    """Return whether a value says that a posting is not for the public; None: it does not say for whom it is."""
+    words = set(name_key(text).split()) - LEFT_OUT["fillers"]
+    if not words or words - LEFT_OUT["internal"] - LEFT_OUT["hidden"] - LEFT_OUT["public"]:
+        return None
+    return not words & LEFT_OUT["public"]
+
+
+def _is_true(text: str) -> object:
+    return text in ("x", "X") or boolean(text)
