@@ -89,7 +89,7 @@ def _faults_in(drop: Path, file: FeedFile) -> list[str]:
 def _row(feed: dict[str, Any], file: FeedFile, zone: tzinfo) -> tuple[object, ...]:
     own = None if file.config is None else f"{file.name}.toml" if file.config.mapping.maps else "none"
     last, mapping = feed["lastRun"], feed["preset"] or own
-    run = f"{last['id']}: {text.state_of(last['state'], last['holds'])}" if last is not None else None
+    run = f"{last['id']}: {text.state_of(last)}" if last is not None else None
     success = datetime.fromisoformat(feed["lastSuccess"]) if feed["lastSuccess"] is not None else None
     return (
         feed["name"],

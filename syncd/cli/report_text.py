@@ -18,7 +18,7 @@ from syncd.domain import (
     UnknownValues,
 )
 from syncd.shipped_data import catalogue_entries
-from syncd.sync.report import REKEY, Kinds, rekeyed_counts
+from syncd.sync.report import REKEY, Kinds, rekeyed_counts, run_json
 from syncd.values import plural
 
 SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
@@ -32,7 +32,7 @@ IN_JSON = "--json has them"
 
 
 def summary(run: Run) -> str:
-    state, reason = state_of(run.state, run.holds), reason_of(run)
+    state, reason = state_of(run_json(run)), reason_of(run)
     line = f"run {run.id}: {clean(run.feed)}, {subject_of(run)}: {state}; {effects_of(run)}"
     return f"{line}; {reason}" if reason else line
 
@@ -46,8 +46,13 @@ def subject_of(run: Run) -> str:
     return clean(run.subject)
 
 
-def state_of(state: str, holds: str | None) -> str:
-    return f"{state}: {holds}" if holds and state == RunState.HELD else state
+def state_of(run: Mapping[str, Any]) -> str:
+    """Return the state of a run, which is as ``--json`` has it, and the run after which it does not stand any more."""
+    if run["holds"] and run["state"] == RunState.HELD:
+        return f"{run['state']}: {run['holds']}"
+    if run["revertedBy"]:
+        return f"{run['state']}, reverted by run {run['revertedBy']}"
+    return f"{run['state']} by run {run['supersededBy']}" if run["supersededBy"] else str(run["state"])
 
 
 def rows_of(run: Run) -> str:

@@ -33,7 +33,7 @@ def list_runs(settings: Settings, as_json: bool, feed: str | None, state: str | 
             r.id,
             r.feed,
             text.subject_of(r),
-            text.state_of(r.state, r.holds),
+            text.state_of(run_json(r)),
             text.rows_of(r),
             time_cell(r.claimed_at, settings.timezone),
         )
@@ -119,7 +119,7 @@ def _made(tx: Tx, changes: Sequence[history.RunChange]) -> Iterator[str]:
 def _facts(run: Run, zone: tzinfo, rekeys: dict[str, Any] | None) -> list[tuple[str, str]]:
     size = f"{run.size:,} bytes, SHA-256 {run.sha256 or 'not computed'}"
     facts = [
-        ("state", text.state_of(run.state, run.holds)),
+        ("state", text.state_of(run_json(run))),
         ("reason", text.reason_of(run)),
         ("employer", clean(run.employer)),
         ("rows", text.rows_of(run)),

@@ -99,6 +99,23 @@ async def test_the_folder_says_what_lies_there_and_why_it_waits(browse, world, w
     assert found["fresh.json"] == "it is settling"
 
 
+async def test_a_degraded_feed_says_whether_its_files_are_taken_as_before(browse, world, folder):
+    world.files["acme"] = FeedFile("acme", None, ("acme.toml: title: is a field of a job",))
+    (folder / "new.json").write_text("[]")
+    os.utime(folder / "new.json", (0, 0))
+    browser = await browse()
+
+    async def why():
+        return cells((await browser.get("/feeds/acme?tab=folder"))[1], "folder")[0][3]
+
+    assert await why() == "it waits for its turn", "it goes on with what its file said before"
+    del world.feeds["acme"]
+    assert await why() == "the feed is degraded"
+    (folder / "new.json").unlink()
+    page = (await browser.get("/feeds/acme?tab=folder"))[1]
+    assert "left lying until the feed is corrected" in page
+
+
 async def test_a_folder_with_many_files_lists_some(browse, world, written, folder):
     for number in range(150):
         (folder / f"{number}.json").touch()

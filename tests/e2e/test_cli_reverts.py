@@ -138,6 +138,8 @@ def test_a_held_run_whose_rows_went_in_can_be_reverted_and_waits_no_longer(acme)
     assert acme.run("runs", "revert", "3", "--yes").code == 0
     assert jobs(acme)["R-0"] == ("Cook", "active")
     assert acme.run("runs", "show", "3", "--json").json["state"] == "superseded"
+    assert "  state     superseded, reverted by run 4\n" in acme.run("runs", "show", "3").out
+    assert "  superseded, reverted by run 4  " in acme.run("runs").out
     assert acme.run("runs", "approve", "3").code == 1
 
 
