@@ -232,6 +232,8 @@ def _value(value: object) -> str:
     match value:
         case None:
             text = "none"
+        case bool():
+            text = str(value).lower()
         case list() | tuple():
             text = ", ".join(map(_value, value)) or "none"
         case dict():

@@ -15,7 +15,7 @@ from syncd.errors import ConfigError, StoreError, StoreTooNew
 from syncd.service import stores
 from syncd.store import Database, copying, database_at, schema, utc_now
 from syncd.store.sqlite import backups, restoring
-from syncd.values import ValueFault, local_time
+from syncd.values import ValueFault, local_time, plural
 
 #: Endings of the names of the files beside a store.
 _BESIDE = ("-wal", "-shm", "-journal", ".lock")
@@ -93,7 +93,7 @@ def _backup_json(made: backups.Backup) -> dict[str, Any]:
 
 
 def _backup_text(made: backups.Backup) -> str:
-    counts = ", ".join(f"{count:,} {name}" for name, count in _counts(made).items())
+    counts = ", ".join(plural(count, name[:-1]) for name, count in _counts(made).items())
     return f"{counts}; {made.size:,} bytes"
 
 
@@ -198,7 +198,7 @@ def _print_lost(lost: restoring.Losses | None, why: str, drop: Path) -> None:
     else:
         print("The present store has what the backup does not have, and what is lost:")
         for actor, count in lost.changes.items():
-            print(f"  {count:,} changes of jobs {ACTORS.get(actor, f'by {actor}')}")
+            print(f"  {plural(count, 'change')} of jobs {ACTORS.get(actor, f'by {actor}')}")
         valid = "which was revoked, is valid again: syncd key revoke"
         for heading, lines in (
             ("employers", [clean(f"{name}: add it again, then its keys") for name in lost.employers]),

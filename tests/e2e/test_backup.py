@@ -66,6 +66,7 @@ def test_a_backup_is_the_whole_store_for_its_user_alone(acme):
     assert made["counts"] == {"employers": 1, "keys": 1, "jobs": 2, "changes": 2, "feeds": 1, "runs": 1}
     assert (made["file"], made["size"]) == (str(target), target.stat().st_size)
     assert made["madeAt"].endswith("Z")
+    assert acme.run("backup", target).out.startswith(f"{target}: 1 employer, ")
     assert "2 jobs" in acme.run("backup", target).out
     assert [path.name for path in acme.base.glob("*copy*")] == ["copy.db"]
     assert not list(acme.base.glob(".syncd-*"))

@@ -186,7 +186,7 @@ def test_it_says_what_is_lost_and_what_to_do(acme):
     acme.run("employer", "add", "Late Ltd.")
     feed_file(acme, ["A-1", "A-2", "A-3"])
     shown = acme.run("restore", acme.base / "copy.db")
-    assert "1 changes of jobs by runs" in shown.out
+    assert "1 change of jobs by runs" in shown.out
     assert "Late Ltd.: add it again, then its keys" in shown.out
     assert f"run 2 (acme, jobs.csv): drop a copy of {acme.done(2, 'jobs.csv')} again" in shown.out
     assert "key 2 (Acme Ltd., new): make a new one" in shown.out
