@@ -224,7 +224,7 @@ def _feed(tx: Tx, visit: Visit, file: FeedFile, page: int, tab: Tab) -> dict[str
         "now": now,
         "feed": feeds_view(tx, [file], settings.drop.folder, settings.timezone)[0],
         "paused": file.name in feeds.paused(tx),
-        # a feed that is degraded may go on with what its file said before
+        # a degraded feed may go on as its file was before
         "unused": file.name not in console.configured.feeds,
         "trusted": console.arrival.host.trusts(now),
         "held": [run.id for run in runs.waiting(tx) if run.feed == file.name],
