@@ -17,7 +17,8 @@ _PARTS = ("text", *(member.name for member in SALARY_MEMBERS), "currency")
 _OPTIONS = (*_PARTS, "infer_period", "locale", "default")
 #: Without any of these a table gives no salary.
 _NEEDED = {"text", "amount", "maxAmount", "plusCommission", *SOURCE_KEYS} - {"default", "split", "lookup"}
-_CANADIAN = ("CAD", "CA$", "C$", "$", "CAN", "CDN", "CDN$")
+_CANADIAN = re.compile(r"(?:c|ca|cad|can|cdn)?\s?\$|.*\b(?:cad|can|cdn|canad[a-z]+)\b.*", re.IGNORECASE)
+_DIGIT = re.compile(r"\d")
 
 
 class _Salary:
@@ -66,9 +67,9 @@ class _Salary:
     def _paid_abroad(self, node: Any, *amounts: object) -> money.Pay | None:
         """Return no pay, with a note, where there is an amount in another currency. Feeds name one without amounts, too."""
         currency = self._first("currency", node)
-        if currency is None or spelled(currency).strip().upper() in _CANADIAN:
+        if currency is None or _CANADIAN.fullmatch(spelled(currency).strip()):
             return None
-        if not re.search(r"\d", "".join(spelled(amount) for amount in amounts if amount is not None)):
+        if not _DIGIT.search("".join(spelled(amount) for amount in amounts if amount is not None)):
             return None
         detail = f"the salary is in {spelled(currency)[:20]}, not in Canadian dollars"
         return money.Pay(notes=(("salary_currency", detail),))
@@ -96,7 +97,13 @@ class _Salary:
         if (low or 0) < 0 or (high or 0) < 0:
             notes = (("salary_out_of_range", f'a negative amount: "{shown}"'),)
             return money.Pay(plus_commission=commission, notes=notes)
-        return money.settle(money.Pay(low, high, plus_commission=commission), unit, self._infer, shown)
+        unread = [text for text, found in ((amount, low), (most, high)) if text is not None and found is None]
+        notes_of = tuple(
+            ("salary_unclear", f'not an amount: "{text}"')
+            for text in map(spelled, unread)
+            if _DIGIT.search(text)
+        )
+        return money.settle(money.Pay(low, high, None, commission, notes_of), unit, self._infer, shown)
 
     def _unit(self, period: object) -> tuple[int, int] | None:
         """Return the period's id and the factor of the amount, from a name, a unit, an id or words such as "Bi-weekly"."""

@@ -377,13 +377,40 @@ def test_the_order_of_a_date_is_the_feeds_to_say_and_never_guessed(order, expect
 
 @pytest.mark.parametrize(
     "text",
-    "Open until filled|ongoing|Jusqu'à comblement|Ouvert jusqu’à ce que le poste soit pourvu".split("|"),
+    "Open until filled|ongoing|Jusqu'à comblement|Ouvert jusqu’à ce que le poste soit pourvu|-|--|—|TBD|À déterminer|ASAP|Never"
+    "|Jamais|Until position is filled|Not specified|Non précisée|n/d|s.o.|Sans objet|Continu|No expiry".split(
+        "|"
+    ),
 )
 def test_a_text_that_says_that_there_is_no_closing_date_is_not_a_wrong_one(text):
     mapped = row({"closeDate": {"from": "d", "date": ["dmy", "words"]}}, {"d": text})
     assert mapped.body == {}
     assert codes(mapped) == ["no_date"]
     assert mapped.problems == ()
+
+
+PARTS = {"salary": {"amount": "a", "maxAmount": "b", "period": {"value": "Hourly"}, "currency": "c"}}
+
+
+@pytest.mark.parametrize(
+    "currency",
+    ["CAD", "$", "ca$", "$ CAD", "Canadian Dollar", "Dollar canadien", "CAD - Canadian Dollar", "CDN$"],
+)
+def test_the_currency_of_canada_has_several_names(currency):
+    mapped = row(PARTS, {"a": 25, "c": currency})
+    assert (mapped.body["salary"]["amount"], codes(mapped)) == (25, [])
+
+
+@pytest.mark.parametrize("currency", ["USD", "US$", "US dollars", "Dollar américain", "EUR", "Mexican peso"])
+def test_other_currencies_are_not_of_canada(currency):
+    mapped = row(PARTS, {"a": 25, "c": currency})
+    assert (mapped.body["salary"], codes(mapped)) == (None, ["salary_currency"])
+
+
+def test_an_amount_that_cannot_be_read_has_a_warning_beside_another():
+    mapped = row(PARTS, {"a": "25", "b": "35.99999"})
+    assert (mapped.body["salary"]["maxAmount"], codes(mapped)) == (None, ["salary_unclear"])
+    assert codes(row(PARTS, {"a": "25", "b": "none"})) == codes(row(PARTS, {"a": "25", "b": "-"})) == []
 
 
 NULL_DATES = [
@@ -415,6 +442,15 @@ NULL_DATES = [
 def test_a_date_by_which_a_program_means_none_is_not_sent(form, value):
     mapped = row({"closeDate": {"from": "d", "date": [form]}}, {"d": value})
     assert (mapped.body, codes(mapped), mapped.problems) == ({}, ["no_date"], ())
+
+
+def test_a_number_is_read_in_the_format_of_its_size():
+    fields = {"closeDate": {"from": "d", "date": ["epoch_ms", "epoch", "excel"]}}
+    for number in (1798693200000, 1798693200, 46387):
+        assert row(fields, {"d": number}).body == {
+            "closeDate": "2026-12-30" if number > 46387 else "2026-12-31"
+        }
+    assert [problem.code for problem in row(fields, {"d": 30}).problems] == ["invalid_date"]
 
 
 def test_a_date_near_one_that_means_none_is_a_date():

@@ -41,6 +41,8 @@ _HOURS |= {f"{zone[0]}dt": hours + 1 for zone, hours in _HOURS.items()}
 #: Before this hour an instant means the evening before.
 MORNING = 6
 _SERIAL = re.compile(r"\d{5}(?:\.\d+)?\Z", re.ASCII)
+#: Smaller numbers are not read as seconds since 1970: it is a day of 1973.
+_LEAST_SECONDS, _SECONDS_OF_DAY = 100_000_000, 86_400
 _EPOCH = re.compile(r"-?\d{1,15}(?:\.\d+)?\Z", re.ASCII)
 _TIME = r"(?:[T,]?\s*(?:a\s+|at\s+)?\d{1,2}\s?[:h].*)?\Z"
 _NUMBERS = re.compile(rf"(\d{{1,2}}|\d{{4}})([/.\- ])(\d{{1,2}})\2(\d{{4}}|\d{{1,2}})\.?{_TIME}", re.ASCII)
@@ -71,8 +73,11 @@ _NULL_DATES = frozenset(
 _ZEROS = re.compile(r"[0\s./:T-]*0[0\s./:TZ-]*|1900-01-00.*|0?1/0?0/1900.*|0?0/0?1/1900.*", re.ASCII)
 #: Words in place of a date where none is set.
 _NO_DATE = re.compile(
-    r"(?:open |ouvert )?(?:until filled|jusqu'a (?:ce que le poste soit )?(?:comble|pourvu|comblement))|jusqu'a comblement"
-    r"|ongoing|continuous|rolling|no (?:closing |end |expiry )?date|none|open|permanent|en continu|indetermine|aucune|sans date"
+    r"(?:open |ouvert )?(?:until (?:the )?(?:position is )?filled|jusqu'a (?:ce que le poste soit )?(?:comble|pourvu|comblement))"
+    r"|jusqu'a comblement|ongoing|continuous|continue?|rolling|no (?:closing |end |expiry )?date|no expiry|none|open|permanent"
+    r"|en continu|en tout temps|indetermine|indefinite|unlimited|illimite|aucune|sans date|never|jamais|asap|tb[acd]"
+    r"|to be (?:determined|confirmed)|a (?:determiner|confirmer|venir)|not (?:set|specified|applicable)"
+    r"|non (?:specifie|precise|defini)e?|(?:non|sans) (?:applicable|objet)|n[./]?d|s[./]?o|[-?*]+"
 )
 
 
@@ -241,10 +246,14 @@ def _epoch(scale: int) -> Parse:
     def parse(text: str) -> date | None:
         if not _EPOCH.match(text):
             return None
+        seconds = Decimal(text) / scale
         try:
-            return datetime.fromtimestamp(float(Decimal(text) / scale), UTC)
+            instant = datetime.fromtimestamp(float(seconds), UTC)
         except (ValueError, OverflowError, OSError):
             return None
+        # a smaller number counts days, or seconds where milliseconds are expected
+        is_none = seconds % _SECONDS_OF_DAY == 0 and is_null_date(str(instant.date()))
+        return instant if seconds >= _LEAST_SECONDS or is_none else None
 
     return parse
 

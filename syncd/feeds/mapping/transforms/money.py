@@ -106,7 +106,9 @@ def _by_grammar(
     rest = words.NOT_PAY.sub(
         lambda m: m[0] if "$" in plain[max(0, m.start() - 2) : m.start()] else " ", plain
     )
-    rest, paydays = words.PAYDAY.subn(" ", words.EXTRA.sub(" ", words.ALLOWANCE.sub(" ", rest)))
+    for beside_pay in (words.ALLOWANCE, words.EXTRA, words.PIECE):
+        rest = beside_pay.sub(" ", rest)
+    rest, paydays = words.PAYDAY.subn(" ", rest)
     without, purposes = words.FOR_PURPOSE.subn(" ", rest)
     match = _find_marked(without, locale)
     if match is None and not (purposes and (commission or words.UNSAID.search(plain))):

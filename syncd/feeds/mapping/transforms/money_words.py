@@ -18,7 +18,8 @@ YEARLY, MONTHLY, WEEKLY, DAILY, HOURLY = 1, 2, 3, 4, 5
 #: Unit words → period id and payments a year where there is no such id (then amounts become yearly).
 UNITS: tuple[tuple[str, int, int], ...] = (
     (
-        r"bi[- ]?weekly|every (?:two|2) weeks|fortnight(?:ly)?|(?:aux|toutes les) (?:deux|2) semaines|quinzaine",
+        r"bi[- ]?weekly|every (?:two|2) weeks|fortnight(?:ly)?|(?:aux|toutes les) (?:deux|2) semaines|quinzaine"
+        r"|(?:(?<=/)|(?<=/ )|(?<=per )|(?<=par ))(?:two|deux|2) (?:weeks|semaines)",
         YEARLY,
         26,
     ),
@@ -35,6 +36,7 @@ UNITS: tuple[tuple[str, int, int], ...] = (
 )
 UNIT = "|".join(f"(?P<u{i}>{words})" for i, (words, _, _) in enumerate(UNITS))
 PER = rf"(?:(?:/|per|an?|par|de l'|l'|each|every|chaque)\s*)?(?:{UNIT})(?![\w])"
+PER_ANY = re.sub(r"[?]P<u[0-9]+>", "?:", PER)
 ANY_UNIT = re.compile(rf"(?<![\w]){PER}")
 WHOLE_UNIT = re.compile(rf"\s*(?:1 )?{PER}\.?\s*\Z")
 
@@ -50,7 +52,7 @@ def _amount(i: int) -> str:
 
 
 BETWEEN = re.compile(
-    rf"{_amount(1)}(?P<p1>\s*{re.sub(r'[?]P<u[0-9]+>', '?:', PER)})?"
+    rf"{_amount(1)}(?P<p1>\s*{PER_ANY})?"
     rf"(?:\s*(?:-|to|and|a|et|\.\.\.?|–)\s*(?:up to\s*|jusqu'a\s*)?{_amount(2)})?"
 )
 UP_TO = re.compile(r"(?:up to|jusqu'a|maximum(?: of| de)?|max\.?|as much as|no more than)\s*:?\s*\Z")
@@ -63,7 +65,8 @@ NOT_PAY = re.compile(
     r"(?:experience|d'experience|vacation|vacances|conge|leave|off|paid)|401\s?\(?k\)?"
     r"|\d{1,2}:\d\d\s*(?:am|pm)?"
     # the number of a step or a grade in front of the pay: "Step 1 $32.15", "Grade 7 - $32.15", "Echelon 1 : 24,50 $"
-    r"|(?:(?<=step )|(?<=grade )|(?<=band )|(?<=echelon )|(?<=niveau )|(?<=classe )|(?<![a-z] level )(?<=level ))"
+    r"|(?:(?<=step )|(?<=grade )|(?<=band )|(?<=echelon )|(?<=niveau )|(?<=classe )|(?<=class )|(?<=group )|(?<=groupe )"
+    r"|(?<=tier )|(?<=palier )|(?<![a-z] level )(?<=level ))"
     r"\d{1,2}(?=\s?[-:]?\s?\$\s?\d|\s?:\s?\d)"
     r"|\d+(?:[.,]\d+)?\s*(?:hours|heures|hrs|hour(?=[\s-]*(?:shift|day|week)))\b(?!\s*(?:rate|pay))"
     r"|\$?\s?\d[\d ,.]*\s?k?\s?\$?\s*(?:signing|sign[- ]on|retention|referral|hiring|welcome|car|vehicle)\s*"
@@ -83,7 +86,24 @@ EXTRA = re.compile(
     rf"|{SUM} ?(?:gift[- ]?cards?\b|(?:at |on |upon )?signing\b|a la signature\b|en cartes?[- ]cadeaux?\b"
     r"|(?:annual |yearly |year[- ]end |performance )?bonus\b(?! (?:eligib|program|plan|potential|possib)))"
 )
+#: Pay for a piece of work, or for a time of another length, which no period of the API is: "$0.65/km", "$100 per shift", "20 $ la
+#: visite", "$4,000 every four weeks".
+PIECE = re.compile(
+    rf"{SUM}(?: ?(?:-|to|a) ?{SUM})? ?(?:/|per\b|par\b|an?\b|la\b|le\b|l'|each\b|every\b|chaque\b|aux\b|toutes les\b) ?"
+    r"(?:(?:three|four|trois|quatre|[34]) (?:weeks|semaines)|(?:\d{1,2}|fifteen|thirty) minutes"
+    r"|(?:\w+[- ]?(?:h|hrs?|hours?|heures?)[- ]?)?(?:shift|quart)s?|kms?|kilometres?|miles?|visite?s?|sessions?|seances?|pieces?"
+    r"|unite?s?|loads?|trips?|voyages?|class(?:es)?|courses?|cours|eleves?|students?|patients?|calls?|appels?|words?|mots?"
+    r"|articles?|games?|matchs?|events?|evenements?)\b"
+)
+#: Sums that may stand beside the pay, by the word before or after them: "night premium of $2/hr", "2$/h de prime de soir".
+#: They are left out only where another amount says the pay.
+BESIDE = (
+    r"(?:premiums?(?! (?:pay|wage|salary))|differentials?|primes?|tips?|gratuit(?:y|ies)|pourboires?|overtime|ot"
+    r"|(?:temps|heures) supplementaires?|allowances?|allocations?|dues|parking|stationnement|wellness|rrsp|reer"
+    r"|spending accounts?|frais)"
+)
 PER_TIME = r"\s*(?:/|per|an?|par)\s*(?:day|jour|week|semaine|month|mo|mois|year|annee|an)\.?"
+OF_SHIFT = "(?:night|evening|afternoon|weekend|shift|soir|nuit|quart|fin|semaine|uniform|tool|boot|average|monthly|annual)"
 PURPOSE = (
     r"(?:car|vehicle|automobile|auto|voiture|vehicule|phone|cell ?phone|telephone|cellulaire|travel|meals?|repas|housing"
     r"|logement)"
@@ -98,6 +118,10 @@ ALLOWANCE = re.compile(
 #: amount says the pay: "$2,500 per week travel" may be all there is.
 FOR_PURPOSE = re.compile(
     rf"{SUM}(?: ?(?:-|to|a) ?{SUM})?{PER_TIME}{FOR}{PURPOSE}(?= ?(?:[,;.+&)]|and\b|et\b|plus\b|\Z))"
+    rf"|\b{BESIDE}\b(?: (?!and\b|plus\b|et\b|then\b)[a-z']+){{0,4}}?(?: ?[:(]| d'| jusqu'a)? ?{SUM}"
+    rf"(?: ?(?:-|to|a) ?{SUM})?(?:\s*{PER_ANY})?"
+    rf"|{SUM}(?:\s*{PER_ANY})? (?:in |de |d'|en )?(?:{OF_SHIFT} ){{0,2}}?{BESIDE}\b"
+    rf"(?!(?: [a-z']+){{0,4}} ?[:(]? ?{SUM})"
 )
 #: The text keeps the pay to itself, so an amount for something else is not the pay.
 UNSAID = re.compile(

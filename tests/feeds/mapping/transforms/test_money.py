@@ -34,6 +34,25 @@ def test_an_allowance_alone_is_not_the_pay(text):
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "$1500 per 2 weeks",
+        "$1,500/2 weeks",
+        "1 500 $ / 2 semaines",
+        "1500$ par deux semaines",
+        "$1500 every two weeks",
+    ],
+)
+def test_pay_for_two_weeks_is_made_yearly(text):
+    pay = parse(text)
+    assert (pay.amount, pay.period, [code for code, _ in pay.notes]) == (
+        Decimal(39000),
+        1,
+        ["salary_made_yearly"],
+    )
+
+
+@pytest.mark.parametrize(
     "text", ["22.150 $ à 30.450 $, poste d'un an", "$25 - $30 a year", "$24.50 bi-weekly", "$20/week"]
 )
 def test_pay_that_is_too_little_for_its_time_is_not_sent(text):
