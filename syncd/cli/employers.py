@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -29,7 +30,7 @@ from syncd.cli.store_access import opened_store
 from syncd.config import Settings
 from syncd.domain import Employer, Job, Status
 from syncd.errors import SyncdError
-from syncd.store import Store, employers, feed_jobs, feeds, jobs, keys
+from syncd.store import Store, employers, feeds, jobs, keys
 from syncd.sync.report import employer_json, header_json, key_json
 from syncd.values import plural
 
@@ -187,8 +188,9 @@ def list_jobs(
             if feed is None or employer is not None
             else _owner_of(store, settings, feed)
         )
-        owned = None if feed is None else set(store.read(lambda tx: feed_jobs.owned_by(tx, feed, owner.id)))
-        views = [job for job in _views(store, owner, q, wanted) if owned is None or job.id in owned]
+        # no feed has the id 0
+        feed_id = None if feed is None else store.read(lambda tx: feeds.find(tx, feed, owner.id)) or 0
+        views = [*_views(store, owner, q, wanted, feed_id)]
     rows = [
         (job.id, job.reference_id, job.status, job.publish_date, job.title,
          "; ".join(place.description for place in job.locations))
@@ -244,11 +246,15 @@ def _value(value: object) -> str:
     return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
 
 
-def _views(store: Store, owner: Employer, q: str | None, status: Status | None) -> Iterator[jobs.JobView]:
+def _views(
+    store: Store, owner: Employer, q: str | None, status: Status | None, feed_id: int | None = None
+) -> Iterator[jobs.JobView]:
+    """Yield the jobs of the employer, or of this feed of his."""
+    read: Any = partial(jobs.page, employer_id=owner.id)
+    if feed_id is not None:
+        read = partial(jobs.page_of_feed, feed_id=feed_id)
     for page in count(1):
-        total, views = store.read(
-            lambda tx, n=page: jobs.page(tx, owner.id, q=q, status=status, page=n, page_size=PAGE)  # type: ignore[misc]
-        )
+        total, views = store.read(partial(read, q=q, status=status, page=page, page_size=PAGE))
         yield from views
         if page * PAGE >= total:
             return

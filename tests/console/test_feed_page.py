@@ -44,7 +44,7 @@ async def test_a_feed_shows_its_runs_in_pages_and_its_jobs(browse, world, writte
     page = (await browser.get("/feeds/acme?tab=jobs"))[1]
     assert "Active jobs: 27" in page
     assert [title for _, title, _, _ in cells(page, "jobs")] == [f"Cook r{n}" for n in range(1, 11)]
-    assert '<a href="/jobs?employer=Acme%20Ltd.">All jobs of Acme Ltd.</a>' in page
+    assert '<a href="/jobs?feed=acme&amp;status=active">All of them</a>' in page
     second = (await browser.get("/feeds/acme?page=2"))[1]
     assert ("Page 2 of 2" in second, ">Run 2<" in second) == (True, True)
     assert 'href="/feeds/acme"' in (await browser.get("/runs/3"))[1]

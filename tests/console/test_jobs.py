@@ -22,11 +22,11 @@ async def test_jobs_are_found_by_employer_text_and_status_in_pages(browse, world
     world.board.store.write(lambda tx: employers.add(tx, "Zoo & Co"))
     browser = await browse()
     assert len(await references(browser, "")) == 50
-    assert len(await references(browser, "?page=2")) == 12
+    assert len(await references(browser, "?employer=1&page=2")) == 12
     assert set(await references(browser, "?employer=1&q=BAKER")) == {"b1", "b2"}
     assert await references(browser, "?q=creme") == ["b1"]
     assert await references(browser, "?employer=Acme+Ltd.&q=baker&status=archived") == ["b2"]
-    assert await references(browser, "?q=nothing") == await references(browser, "?page=999") == []
+    assert await references(browser, "?q=nothing") == await references(browser, "?employer=1&page=999") == []
     page = (await browser.get("/jobs?employer=2"))[1]
     assert "Jobs of" in page
     assert "Zoo &amp; Co</option>" in page
@@ -51,6 +51,31 @@ async def test_one_search_looks_through_the_jobs_of_all_employers(browse, world)
     assert await references(browser, "?q=z1&employer=") == ["z1"]
     assert [job["employer"]["name"] for job in (await browser.json("/jobs?q=z1"))[1]] == ["Zoo & Co"]
     assert "No job matches" in (await browser.get("/jobs?q=nothing"))[1]
+    page = (await browser.get("/jobs"))[1]
+    assert "<h1>Jobs</h1>" in page
+    assert (page.count('data-label="Employer"'), ">1 of Zoo &amp; Co</a>" in page) == (50, True)
+
+
+async def test_the_jobs_of_a_feed_are_listed_searched_and_paged(browse, world):
+    row = world.board.row
+    other = world.feed("other")
+    world.board.deliver(world.feeds["acme"], [*world.board.rows(1, 60), row("x%", title="100% remote")])
+    world.board.deliver(other, [row("o1")])
+    world.board.put(row("r1", status="archived"))
+    world.board.store.write(lambda tx: employers.add(tx, "Zoo & Co"))
+    browser = await browse()
+    assert await references(browser, "?feed=other") == ["o1"]
+    assert len(await references(browser, "?feed=acme&page=2")) == 11
+    assert await references(browser, "?feed=acme&q=%25") == ["x%"]
+    assert await references(browser, "?feed=acme&status=archived") == ["r1"]
+    assert "r1" not in await references(browser, "?feed=acme&status=active&limit=100")
+    assert await references(browser, "?feed=acme&employer=Zoo+%26+Co") == []
+    page = (await browser.get("/jobs?feed=acme&status=active"))[1]
+    assert '<h1>Jobs of the feed <span class="name">acme</span></h1>' in page
+    assert "<option selected>acme</option>" in page
+    assert "feed=acme&amp;status=active&amp;page=2" in page
+    assert [job["referenceId"] for job in (await browser.json("/jobs?feed=other"))[1]] == ["o1"]
+    assert (await browser.get("/jobs?feed=nobody"))[0] == 404
 
 
 QUERIES = {

@@ -9,7 +9,8 @@ from markupsafe import Markup
 
 from syncd.console.visit import MAX_NUMBER, Visit, paging
 from syncd.domain import HTML_SCHEMES, HTML_TAGS, Employer, Status
-from syncd.store import Tx, employers, jobs
+from syncd.errors import NotFound
+from syncd.store import Tx, employers, feeds, jobs
 from syncd.sync.report import header_json
 from syncd.views import job_view
 from syncd.web import Refusal
@@ -37,17 +38,18 @@ _CLEANER = nh3.Cleaner(
 
 
 async def list_jobs(visit: Visit) -> web.StreamResponse:
-    """Answer the jobs of one employer, or with ``q`` and without one those of all; as JSON those of ``syncd jobs --json``, page
-    by page. Raises NotFound (employer)."""
+    """Answer the jobs of one employer, or without one those of all (to a program with ``q`` only); as JSON those of ``syncd jobs
+    --json``, page by page. Raises NotFound (employer, feed)."""
     q, status = visit.text("q") or None, visit.choice("status", Status)
     if q is not None and len(q) > MAX_TEXT:
         raise Refusal("invalid_parameter", f"q has more than {MAX_TEXT} characters")
-    limit, page = visit.number("limit", PAGE, MAX_PAGE), visit.number("page")
+    limit, page, feed = visit.number("limit", PAGE, MAX_PAGE), visit.number("page"), visit.text("feed")
 
     def read(tx: Tx) -> dict[str, Any]:
         everyone = sorted(employers.all(tx), key=lambda employer: employer.name)
         names = [employer.name for employer in everyone] if len(everyone) <= LISTED else []
-        if q is not None and len(everyone) > 1 and not visit.text("employer"):
+        many = len(everyone) > 1 and not (visit.text("employer") or feed)
+        if many and (q is not None or (names and not visit.wants_json)):
             total, by_owner = _search_all(tx, everyone, q, status, limit)
             headers = [header_json(header, owner) for owner, _, some in by_owner for header in some]
             totals = [(owner.name, number, len(some)) for owner, number, some in by_owner]
@@ -60,7 +62,11 @@ async def list_jobs(visit: Visit) -> web.StreamResponse:
             } | paging(total, 1, MAX_NUMBER)
         owner, total, headers = _owner(tx, visit, everyone), 0, list[dict[str, Any]]()
         if owner is not None:
-            total, listed = jobs.page(tx, owner.id, q=q, status=status, page=page, page_size=limit)
+            wanted: Any = {"q": q, "status": status, "page": page, "page_size": limit}
+            if feed:  # no feed has the id 0
+                total, listed = jobs.page_of_feed(tx, feeds.find(tx, feed, owner.id) or 0, **wanted)
+            else:
+                total, listed = jobs.page(tx, owner.id, **wanted)
             headers = [header_json(header, owner) for header in listed]
         shown = {"owner": owner, "everywhere": False, "totals": [], "employers": names, "jobs": headers}
         return shown | paging(total, page, limit)
@@ -69,11 +75,13 @@ async def list_jobs(visit: Visit) -> web.StreamResponse:
     if visit.wants_json:
         return visit.json(values["jobs"])
     owner = values["owner"]
-    query = {"employer": owner and owner.name, "q": q, "status": status and status.value}
+    query = {"employer": owner and owner.name, "feed": feed, "q": q, "status": status and status.value}
     return visit.page(
         "jobs.html.j2",
         **values,
         q=q,
+        feed=feed,
+        feeds=[*visit.console.configured.files][:LISTED],
         named=bool(visit.text("employer")),
         status_now=status and status.value,
         statuses=[status.value for status in Status],
@@ -82,13 +90,16 @@ async def list_jobs(visit: Visit) -> web.StreamResponse:
 
 
 def _search_all(
-    tx: Tx, everyone: list[Employer], q: str, status: Status | None, limit: int
+    tx: Tx, everyone: list[Employer], q: str | None, status: Status | None, limit: int
 ) -> tuple[int, list[tuple[Employer, int, list[jobs.JobView]]]]:
     """Return how many jobs of all employers match; and of each employer with one how many, and the first of them: ``limit`` of
     all together."""
     found, left = [], limit
     for owner in everyone:
-        total, some = jobs.page(tx, owner.id, q=q, status=status, page=1, page_size=max(1, left))
+        if not left and q is None:
+            total, some = jobs.count(tx, owner.id, status), list[jobs.JobView]()
+        else:
+            total, some = jobs.page(tx, owner.id, q=q, status=status, page=1, page_size=max(1, left))
         if total:
             some = some[:left]
             left -= len(some)
@@ -97,9 +108,15 @@ def _search_all(
 
 
 def _owner(tx: Tx, visit: Visit, everyone: list[Employer]) -> Employer | None:
-    """Return the employer that the address names; without one the first by name, to a program the only one. Raises NotFound."""
+    """Return the employer that the address names, or that of its feed; without them the first by name, to a program the only one.
+    Raises NotFound."""
     if name := visit.text("employer"):
         return employers.find(tx, name[:200])
+    if feed := visit.text("feed"):
+        if known := feeds.named(tx, feed):
+            return employers.get(tx, known[-1][1])
+        if feed not in visit.console.configured.files:
+            raise NotFound("feed", feed[:100])
     if len(everyone) > 1 and visit.wants_json:
         raise Refusal("invalid_parameter", "employer: give the name or the id of one employer")
     return everyone[0] if everyone else None

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
+from functools import cache
 from typing import Any, Protocol, TypeVar, cast
 
 import sqlalchemy as sa
@@ -15,7 +16,7 @@ from syncd.store.jobs.writing import action_of, apply
 from syncd.store.model import sql
 from syncd.store.model.columns import Columns, micros
 from syncd.store.model.job_columns import JOB, columns_of
-from syncd.store.model.tables import EmployerRow, JobDay, JobRow, JobTotal
+from syncd.store.model.tables import EmployerRow, FeedJob, JobDay, JobRow, JobTotal
 from syncd.store.transactions import Tx
 
 S = TypeVar("S", bound=sa.Select[*tuple[Any, ...]])
@@ -177,8 +178,47 @@ def page(
         ids = _ids_in(tx, employer_id, status, Window.of(total, page, page_size))
     elif total:
         total, ids = tx.search.find(tx, Search(employer_id, term, status, total), page, page_size)
+    return total, _headers(tx, ids)
+
+
+def page_of_feed(
+    tx: Tx, feed_id: int, *, q: str | None, status: Status | None, page: int, page_size: int
+) -> tuple[int, list[JobView]]:
+    """Return the same of the jobs that a feed owns, the highest id first. With ``q``, or in another status than active, it may
+    take a pass through all of them."""
+    if (term := _term(q) if q else "") is None:
+        return 0, []
+    counted, listed = _of_feed(status, bool(term))
+    values: dict[str, object] = {"feed_id": feed_id}
+    values |= {"term": term} if term else {}
+    values |= {"status": status.value} if status not in (None, Status.ACTIVE) else {}
+    ids = [job_id for (job_id,) in tx.page(listed, page, page_size, **values)]
+    return tx.scalar(counted, **values) or 0, _headers(tx, ids)
+
+
+@cache
+def _of_feed(
+    status: Status | None, term: bool
+) -> tuple[sql.Statement[tuple[int]], sql.Statement[tuple[int]]]:
+    """Return the statements for the count and for a page of the ids."""
+    conditions = sql.matching(FeedJob.feed_id)
+    if status is Status.ACTIVE:
+        conditions += [col(FeedJob.active).is_(True)]
+    elif status is not None:
+        conditions += sql.matching(JobRow.status)
+    if term:  # not LIKE, which takes some characters for patterns
+        conditions += [sa.func.replace(col(JobRow.search), sa.bindparam("term"), "") != col(JobRow.search)]
+    listed, counted = select(FeedJob.job_id), sa.select(sa.func.count()).select_from(FeedJob)
+    if term or status not in (None, Status.ACTIVE):
+        listed = listed.join(JobRow, col(JobRow.id) == FeedJob.job_id)
+        counted = counted.join(JobRow, col(JobRow.id) == col(FeedJob.job_id))
+    ordered = listed.where(*conditions).order_by(col(FeedJob.job_id).desc())
+    return sql.Statement(counted.where(*conditions)), sql.Statement(sql.paged(ordered))
+
+
+def _headers(tx: Tx, ids: Sequence[int]) -> list[JobView]:
     headers = {header.id: header for header in tx.all(_HEADERS, ids=ids)} if ids else {}
-    return total, [headers[job_id] for job_id in ids]
+    return [headers[job_id] for job_id in ids]
 
 
 def near_page(
