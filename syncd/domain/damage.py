@@ -51,8 +51,10 @@ _SOURCE = re.compile(
     r"|\{\\rtf\d|[aOs]:\d{1,6}:(?:\{|\"|&quot;)|%3C[a-zA-Z]|\\u003[cC]|data:[\w/+.-]{3,40};base64,"
     rf"|(?={_BASE64}*[a-z])(?={_BASE64}*[A-Z])(?={_BASE64}*\d){_BASE64}{{80}})"
 )
-#: A character as JSON escapes it.
-_ESCAPED = re.compile(r"\\u(?:00[0-9a-fA-F]|20[12]|d8|D8)[0-9a-fA-F]")
+#: A character or a line end as JSON escapes it; é in an e-mail, and in the title of an address.
+_ESCAPED = re.compile(r"\\(?:u(?:00[0-9a-fA-F]|20[12]|d8|D8)[0-9a-fA-F]|r\\n|n(?![a-z]))")
+_QUOTED = re.compile(r"=C3=[89AB][0-9A-F]")
+_IN_ADDRESS = re.compile(r"%(?:C3%[89AB][0-9A-F]|20|2C|26)")
 _TAG = re.compile(
     r"</?(?:a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|small|span|strong|sub|sup|u|ul)(?:[\s/][^<>]{0,500})?>",
     re.IGNORECASE,
@@ -77,8 +79,13 @@ def damage_of(field: str, text: str) -> str | None:
         return _in_words(field, "is the source of a text", match)
     if "\\" in plain and (match := _ESCAPED.search(plain)):
         return _in_words(field, "has escaped characters", match)
-    if field == "title" and "<" in plain and (match := _TAG.search(plain)):
-        return _in_words(field, "has a tag", match)
+    if "=C3=" in plain and (match := _QUOTED.search(plain)):
+        return _in_words(field, "has escaped characters", match)
+    if field == "title":
+        if "%" in plain and (match := _IN_ADDRESS.search(plain)):
+            return _in_words(field, "has escaped characters", match)
+        if "<" in plain and (match := _TAG.search(plain)):
+            return _in_words(field, "has a tag", match)
     return None
 
 

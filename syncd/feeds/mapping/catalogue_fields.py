@@ -27,12 +27,10 @@ FULL, PART, CONTRACT, TEMP, VOLUNTEER = 1, 2, 3, 4, 5
 #: The most characters of a text that describes a kind of work.
 _MAX_POSITION = 100
 _FULL_TIME = r"full ?time|full|ft|f t|temps plein|plein temps|temps complet"
-_PART_TIME = (
-    r"part ?timers?|part ?time|partime|half ?time|pt|p t|rpt|ppt|tpr|(?:temps|tps|t) partiel|partiel|mi temps"
-)
+_PART_TIME = r"part ?timers?|part ?time|partime|half ?time|pt|p t|rpt|ppt|regpt|tpr|(?:temps|tps|t) partiel|partiel|mi temps"
 #: Position type → the words for it.
 _WORDS: dict[int, str] = {
-    FULL: rf"{_FULL_TIME}|rft|pft|tcr|permanente?s?|perm|regular|regulier|reguliere"
+    FULL: rf"{_FULL_TIME}|rft|pft|tcr|regft|permanente?s?|perm|regular|reg|regulier|reguliere"
     r"|indefinite|indeterminee?|duree indeterminee|cdi|employee|direct (?:hire|placement)|salarie",
     PART: rf"{_PART_TIME}|part|per diem|job share",
     CONTRACT: r"contracts?|contractor|contractual|contractuel(?:le)?|contrat|fixed ?term|duree determinee|determinee?|cdd"
@@ -41,12 +39,14 @@ _WORDS: dict[int, str] = {
     TEMP: r"temporary|temporaire|temp|tmp|tpt|tft|tpo|tct|seasonal|saisonni(?:er|ere)|summer|ete|students?|etudiante?|interns?"
     r"|internships?|stage|stagiaire|co ?op|apprentice|apprenticeship|apprentie?|alternance|trainee|casual|occasional"
     r"|occasionnel(?:le)?|relief|replacement|remplacement|surnumeraire|on call|sur appel|rappel"
-    r"|(?:maternity|parental) leave(?: cover(?:age)?)?|conge (?:de maternite|parental)",
+    r"|(?:maternity|mat|parental) leave(?: cover(?:age)?)?|conge (?:(?:de )?maternite|parental)",
     VOLUNTEER: r"volunteer|volunteering|volontaire|benevole|benevolat|unpaid",
 }
 _FILLERS = (
     r"and|or|et|ou|a|an|the|de|d|du|un|une|to|hire|leading to|menant a|position|positions|poste|emploi|emplois|job|jobs"
-    r"|work|employment|equivalent|basis|only|possibility of|salaried|hourly"
+    r"|work|employment|equivalent|basis|only|possibility of|salaried|hourly|affectation|assignment|mandat"
+    r"|(?:up to |jusqu a )?(?:\d{1,2}|six|twelve|douze) (?:months?|mois|years?|yrs?|ans?)"
+    r"|e|le|ne|ere|iere"  # of "Occasionnel(le)"
 )
 _WORD = re.compile(
     "|".join(f"(?P<k{kind}>{words})(?= |$)" for kind, words in _WORDS.items()) + rf"|(?:{_FILLERS})(?= |$)"

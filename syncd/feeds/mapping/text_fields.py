@@ -101,7 +101,7 @@ def _text(right: FieldExpression) -> FieldFunction:
         if cut and len(line) > most:
             log.note(f"{name}_cut", f"the {name} has {len(line)} characters; {most} were kept")
             line = line[: most - 1].rstrip() + "…"
-        return line or None
+        return line if any(map(str.isalnum, line)) else None  # "-" and "…" stand for nothing
 
     return _one_value(right, text)
 
@@ -113,7 +113,7 @@ def _clean_line(value: object, name: str, log: RowLog) -> str:
             plain = unescaped(plain)
         if plain != text:
             log.note("references_replaced", f"references to characters were replaced in {name}")
-    if "<" in plain and (bare := without_tags(plain)) != " ".join(plain.split()):
+    if ("<" in plain or "]]>" in plain) and (bare := without_tags(plain)) != " ".join(plain.split()):
         log.note("damaged_text", f"{name}: tags were taken out of {shortened(plain, 100)}")
         plain = bare
     if plain.isprintable():

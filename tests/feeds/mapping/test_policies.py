@@ -389,6 +389,20 @@ def test_a_text_that_says_that_there_is_no_closing_date_is_not_a_wrong_one(text)
     assert mapped.problems == ()
 
 
+def test_a_title_of_points_and_dashes_is_none():
+    for text in ("-", "...", "\u2014", "???", "<b>-</b>"):
+        assert row({"title": "t"}, {"t": text}).body == {"title": None}
+    for text in ("C", "9", "\u042f"):
+        assert row({"title": "t"}, {"t": text}).body == {"title": text}
+
+
+def test_marks_of_cdata_are_taken_out_of_a_title():
+    for text in ("<![CDATA[Cook]]>", "&lt;![CDATA[Cook]]&gt;", "Cook]]>"):
+        mapped = row({"title": "t"}, {"t": text})
+        assert mapped.body == {"title": "Cook"}
+        assert "damaged_text" in codes(mapped)
+
+
 PARTS = {"salary": {"amount": "a", "maxAmount": "b", "period": {"value": "Hourly"}, "currency": "c"}}
 
 

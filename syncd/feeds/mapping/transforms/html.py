@@ -52,10 +52,10 @@ _ESCAPED = re.compile(
     r"(?:[\s/](?:[^<>&]|&(?!(?:amp;)*(?:[lg]t|#0*6[02]|#x0*3[ce]);))*+)?&(?:amp;)*(?:gt|#0*62|#x0*3e);",
     re.IGNORECASE,
 )
-#: Text of which nothing is seen: tags, and white space in all of its forms.
+#: Text of which nothing is seen but points and dashes: tags, and white space in all of its forms.
 _BLANK = re.compile(
     r"(?:\s|</?[a-z][^<>]*+>|&(?:amp;)*(?:nbsp|[a-z0-9]{2,6}sp|#(?:0*(?:32|160|173|820[3-7])|x0*(?:20|a0|ad|200[b-f]))"
-    r"|zwn?j|shy|lrm|rlm|tab|newline);|[\u00ad\u200b-\u200f\u2060\ufeff])*+\Z",
+    r"|zwn?j|shy|lrm|rlm|tab|newline);|[\u00ad\u200b-\u200f\u2060\ufeff]|[-.,:;?!_*/|\u2013\u2014\u2022\u2026])*+\Z",
     re.IGNORECASE,
 )
 _ESCAPED_TAG = re.compile(rf"&(?:amp;)?(?:lt|#0*60|#x0*3c);/?(?:{_NAMES})(?=[\s/]|&|>)", re.IGNORECASE)
@@ -72,7 +72,7 @@ _SPACE = re.compile(r"\s+")
 _ANY_TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)?[^<>]*>")
 _NAME = re.compile(r"</?([a-zA-Z][\w:-]*)")
 
-_CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
+_CDATA = re.compile(r"(?:<|&lt;)!\[CDATA\[|\]\](?:>|&gt;)")
 _TOKEN = re.compile(r"<(/?)(ul|ol|li)>")
 _DEAD_LINK = re.compile(r"<a(?: target=\"[^\"]*\")?>(.*?)</a>", re.DOTALL)
 _CELL_END = re.compile(r"(?<![\s|])\s*+(?:\|\s*+)++(?=</(?:p|strong|div)>)")
@@ -109,7 +109,7 @@ def clean(text: str) -> tuple[str, tuple[str, ...]]:
     if has_controls(text):
         result, done = clean(without_controls(text))
         return result, ("control characters removed", *done)
-    if "<![CDATA[" in text:
+    if "![CDATA[" in text or text.endswith(("]]>", "]]&gt;")):
         result, done = clean(_CDATA.sub("", text))
         return result, ("CDATA marks removed", *done)
     if _TAG.search(text):
@@ -127,7 +127,8 @@ def clean(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def without_tags(text: str) -> str:
-    """Return a line without the tags of HTML that stand in it; other text in angle brackets stays."""
+    """Return a line without the tags of HTML and the marks of CDATA that stand in it; other text in angle brackets stays."""
+    text = _CDATA.sub("", text) if "]]>" in text else text
     return " ".join(_WHOLE_TAG.sub(lambda tag: "" if tag[1].lower() in _INLINE else " ", text).split())
 
 

@@ -47,7 +47,8 @@ _NOWHERE = re.compile(
     r"(?=.*[a-z])(?:\b(?:fully|100|remote|remotely|hybrid|hybride|work(?:ing)? from home|wfh|home ?based|telework(?:ing)?"
     r"|telecommut(?:e|ing)|teletravail|a distance|virtual|virtuel|online|en ligne|anywhere|n'importe ou|partout"
     r"|nationwide|across|au|in|within|from|dans|le|multiples?|various|several|plusieurs|divers|locations?|places?"
-    r"|cities|sites?|lieux|villes|endroits|canada|can|to be determined|tbd|tba|a determiner)\b|[\W_\d])+\Z"
+    r"|cities|sites?|lieux|villes|endroits|canada|can|to be determined|tbd|tba|a determiner"
+    r"|undefined|null|none|n/a|unspecified|not specified|non specifie|object object)\b|[\W_\d])+\Z"
 )
 _CODE_FIRST = re.compile(
     rf"(?:(?:CA|CAN|Canada)\s*[-,/>.]\s*)?({_CODES})\s*[-,/>.]\s*(?=[^\W\d])(.+)\Z", re.DOTALL

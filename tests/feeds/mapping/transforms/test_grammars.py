@@ -69,7 +69,8 @@ def test_canada_is_known_by_code_and_name():
     "text",
     "Remote|REMOTE|Fully remote|100% Remote|Remote - Canada|Canada (Remote)|Remote, ON|Télétravail|À distance|Work from home"
     "|Virtual / Anywhere|Multiple Locations|Lieux multiples|Plusieurs endroits|Partout au Canada|Canada|ON|TBD"
-    "|N'importe où|Various locations, ON|Multiple, ON|To be determined, Ontario".split("|"),
+    "|N'importe où|Various locations, ON|Multiple, ON|To be determined, Ontario"
+    "|undefined, ON|N/A, QC|null, null|Not specified, ON|[object Object]".split("|"),
 )
 def test_what_names_no_place_is_known(text):
     assert is_nowhere(tidy(text))
@@ -116,7 +117,8 @@ def test_a_kind_of_work_is_read_in_one_word_or_several(id, text):
     "text",
     "OTHER|Zero hours|Full Day|Contract Manager|shift work||and|Flexible full-time|iPhone|McDonald|Party planner|Partial remote"
     "|No part time|2 FTE|8 hours|8 hours per day|24 hours|40 hours biweekly|75 hours per 2 weeks|up to 40 hours per week"
-    "|Soir (16h à 24h)|Nuit 23h-7h|9h à 17h|0.6|60 %|20|Shifts, etc. 3 per week".split("|"),
+    "|Soir (16h à 24h)|Nuit 23h-7h|9h à 17h|0.6|60 %|20|Perm 0.5|Permanent 20|12 months|4 days a week"
+    "|Shifts, etc. 3 per week|Up to full time".split("|"),
 )
 def test_a_text_with_words_that_are_unknown_is_not_a_kind_of_work(text):
     assert position_of(text) is None

@@ -95,6 +95,8 @@ CASES = {
     "bare items get a list": ("<li class=x>a<li>b", "<ul><li>a</li><li>b</li></ul>"),
     "bare items that the API would take": ("<p>a</p><li>b</li>", "<p>a</p><ul><li>b</li></ul>"),
     "marks of CDATA": ("<![CDATA[<p>a</p>]]>", "<p>a</p>"),
+    "escaped marks of CDATA": ("&lt;![CDATA[<p>a</p>]]&gt;", "<p>a</p>"),
+    "the end of CDATA": ("<p>a</p>]]>", "<p>a</p>"),
     "empty cells": ("<table><tr><td>a</td><td></td><td> </td></tr></table>", "<div><p>a</p></div>"),
     "bare items between paragraphs": (
         "<p class=x>a</p><li>b</li><li>c</li><p>d</p>",
@@ -117,6 +119,11 @@ def test_a_description_is_cleaned(text, expected):
     result, done = clean(text)
     assert result == expected
     assert done
+
+
+@pytest.mark.parametrize("text", ["-", "...", "\u2014", "<p> \u2022 </p>", "_____", "<p>&nbsp;.</p>"])
+def test_points_and_dashes_alone_are_no_description(text):
+    assert clean(text)[0] == ""
 
 
 def test_what_was_done_names_the_tags():
