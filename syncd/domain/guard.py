@@ -11,7 +11,7 @@ MIN_UNRELATED = 5
 MAX_ASSUMED = Threshold(50, 5)
 #: More new or changed titles or descriptions that are damaged hold the file.
 MAX_DAMAGED = Threshold(50, 5)
-#: More jobs whose pay keeps its amounts and gets another unit hold the file.
+#: More jobs whose pay keeps its digits, in another unit or with another decimal point, hold the file.
 MAX_REPAID = Threshold(10, 5)
 #: More rows that an older file would change hold it.
 MAX_OLDER_CHANGES = Threshold(10, 4)
@@ -25,7 +25,7 @@ def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
 
     A hold on everything wins over a hold on the archiving. Several reasons of one kind are joined; ``code`` is that
     of the first: ``max_rejected`` ``rekeyed`` ``unrelated`` ``retitled`` ``shrunk`` ``emptied`` ``uniform``
-    ``swapped`` ``repaid`` ``places_assumed`` ``damaged_text`` ``older_bytes`` (everything),
+    ``swapped`` ``relabelled`` ``displaced`` ``repaid`` ``places_assumed`` ``damaged_text`` ``older_bytes`` (everything),
     ``empty`` ``without_reference`` ``feed_changed`` ``max_archive`` (archiving). ``write_failed`` shows later."""
     missing = counts.missing if archives else 0
     for everything, reasons_of in ((True, _everything), (False, _archiving)):
@@ -80,6 +80,7 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
         lost = (what if number == most else f"{what} (in {number})" for what, number in emptied.items())
         what = f"rows would lose a value that they had (a column gone or renamed?): {', '.join(lost)}"
         yield "emptied", _share(most, counts.compared, what, policy.max_emptied)
+    named = set[str]()
     for code, numbers, would in (
         ("uniform", counts.uniform, "active jobs would get one and the same {}"),
         (
@@ -87,12 +88,22 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
             counts.swapped,
             "active jobs would get the {} of another job, as if that column were sorted alone",
         ),
+        (
+            "relabelled",
+            counts.relabelled,
+            "active jobs would get another {} (a code that means something else?)",
+        ),
+        ("displaced", {"place": counts.displaced}, "active jobs would get a {} that is not known"),
     ):
         for what, number in numbers.items():
-            if policy.max_emptied.crossed(number, counts.named_active):
+            if what not in named and policy.max_emptied.crossed(number, counts.named_active):
+                named.add(what)
                 yield code, _share(number, counts.named_active, would.format(what), policy.max_emptied)
     if MAX_REPAID.crossed(counts.repaid, counts.named_active):
-        what = "active jobs would keep the amounts of their pay and get another unit (a year in place of an hour?)"
+        what = (
+            "active jobs would keep the digits of their pay and get another unit or decimal point"
+            " (a year in place of an hour, cents in place of dollars?)"
+        )
         yield "repaid", _share(counts.repaid, counts.named_active, what, MAX_REPAID)
     going_in = counts.read - counts.rejected
     if MAX_ASSUMED.crossed(counts.assumed, going_in):

@@ -121,6 +121,7 @@ _REMARKS = {
     "reference_hashed": "Reference numbers were too long, and were replaced by shorter ones.",
     "derived_reference": "The reference number was made from other values of the row.",
     "unknown_status": "The status was not known.",
+    "emptied": "Many rows have lost a value that they had: is a column not filled?",
     "uniform": "Many rows have the same value in one column: is that column right?",
     "round_count": "The number of rows is round: was the file cut off?",
 }

@@ -1,8 +1,9 @@
-"""The values of which each job has its own, and their accidents: one for many jobs, those of other jobs, the same
-amounts in another unit. Nobody edits jobs so: a column has gone wrong (docs/reconciliation.md "When a run stops short")."""
+"""The values of which each job has its own, and their accidents: one for many jobs, those of other jobs, other labels, the
+digits of pay in another unit. Nobody edits jobs so: a column has gone wrong (docs/reconciliation.md "When a run stops short")."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -12,16 +13,20 @@ from syncd.domain import Job, Routing, Status
 _MAX_COMPARED, _SHARE = 5_000, 8
 #: The different values that one for many jobs is among.
 _MAX_FIRST = 8
+#: The factors of an amount of pay whose decimal point moves.
+_POWERS_OF_TEN = frozenset(Decimal(10) ** power for power in range(-5, 6) if power)
 
 
 class _Kind(NamedTuple):
     """``name``: that in OWN_VALUES. ``fewest``: as many different values are never made one; None: they may be. ``new_in``: of
-    the values that other jobs lose, fewer than one in this number are new."""
+    the values that other jobs lose, fewer than one in this number are new. ``labels``: jobs that had as many different ones do
+    not all get others."""
 
     name: str
     value: Callable[[Job], object]
     fewest: int | None = None
     new_in: int = 2
+    labels: int | None = None
 
 
 def _address(job: Job) -> str | None:
@@ -39,8 +44,8 @@ _KINDS = (
     _Kind("address to apply at", _address),
     _Kind("place", attrgetter("locations"), 2),
     _Kind("pay", attrgetter("salary"), 3, 5),
-    _Kind("position type", attrgetter("position_type"), 2),
-    _Kind("category", attrgetter("categories"), 2),
+    _Kind("position type", attrgetter("position_type"), 2, labels=2),
+    _Kind("category", attrgetter("categories"), 2, labels=3),
 )
 #: The kinds that a file of edits alone does not make one for many jobs.
 _TEXTS = ("description", "address to apply at")
@@ -72,6 +77,10 @@ class _Changes:
         number = max(self._first.values(), default=0)
         return number if len(self._lost) + (number < jobs) >= fewest else 0
 
+    def to_other_labels(self, labels: int) -> int:
+        """Return how many jobs lose a value, where these are at least ``labels`` different ones."""
+        return self.number if len(self._lost) >= labels else 0
+
     def to_others(self, new_in: int) -> int:
         """Return how many jobs get values that other jobs lose, each value as often as before."""
         new, got = (self._got - self._lost).total(), self._got.total()
@@ -79,11 +88,12 @@ class _Changes:
 
 
 class OwnValues:
-    """The changes of the own values of active jobs. ``repaid``: jobs that keep their amounts and get another unit of pay."""
+    """The changes of the own values of active jobs. ``repaid``: jobs that keep the digits of their pay, in another unit or with
+    another decimal point. ``displaced``: jobs that get a place that nobody knows."""
 
     def __init__(self) -> None:
         self._changes = [(kind, _Changes()) for kind in _KINDS]
-        self.repaid = 0
+        self.repaid = self.displaced = 0
 
     def add(self, old: Job, new: Job) -> None:
         """Add an update: the job as it was, and as it would be."""
@@ -93,9 +103,14 @@ class OwnValues:
             before, after = kind.value(old), kind.value(new)
             if before != after:
                 changes.add(before, after)
+        if old.locations != new.locations:
+            self.displaced += any(not place.id for place in new.locations)
         was, now = old.salary, new.salary
-        if was and now and was.amount and (was.amount, was.max_amount) == (now.amount, now.max_amount):
-            self.repaid += was.period != now.period
+        if was and now and was.amount and now.amount and was != now:
+            if was.amount == now.amount:
+                self.repaid += was.max_amount == now.max_amount and was.period != now.period
+            else:
+                self.repaid += now.amount / was.amount in _POWERS_OF_TEN
 
     def uniform(self, names: Iterable[str], jobs: int, *, whole: bool) -> dict[str, int]:
         """Return by name how many of the ``jobs`` that the file names get one value in place of many. ``whole``: these are all
@@ -115,4 +130,14 @@ class OwnValues:
             kind.name: number
             for kind, changes in self._changes
             if kind.name in names and (number := changes.to_others(kind.new_in))
+        }
+
+    def relabelled(self, names: Iterable[str]) -> dict[str, int]:
+        """Return by name how many jobs get another value of a few that are there."""
+        return {
+            kind.name: number
+            for kind, changes in self._changes
+            if kind.name in names
+            and kind.labels is not None
+            and (number := changes.to_other_labels(kind.labels))
         }

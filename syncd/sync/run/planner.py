@@ -57,7 +57,7 @@ _PAGE = 5000
 PAUSE_SECONDS = 0.005
 #: A system that exports up to a limit has one of these: 50, 100, 200, 250, 500, 1,000 …
 MIN_ROUND, _ROUND = 50, ("1", "2", "25", "5")
-#: From more jobs on that get one value the run warns.
+#: From more jobs on that get one value, or lose one, the run warns.
 MANY_ALIKE = Threshold(10, 5)
 _BITS = tuple(dict.fromkeys(OWN_BITS.values()))
 #: An enumeration takes microseconds to show a member.
@@ -136,12 +136,15 @@ class _Planner:
             self._this.warnings.add_first("round_count", detail)
 
     def _warn_of_one_value(self, tally: PlanCounts) -> None:
-        """Warn of one value for many jobs that are too few for a hold."""
-        for what, number in tally.uniform.items():
-            held = self._feed.config.policy.max_emptied.crossed(number, tally.named_active)
-            if MANY_ALIKE.crossed(number, tally.named_active) and not held:
-                detail = f"{number} of {tally.named_active} active jobs get one and the same {what}"
-                self._this.warnings.add_first("uniform", detail)
+        """Warn of one value for many jobs, or of values that many lose, that are too few for a hold."""
+        limit = self._feed.config.policy.max_emptied
+        for code, numbers, whole, would in (
+            ("uniform", tally.uniform, tally.named_active, "active jobs get one and the same"),
+            ("emptied", tally.emptied, tally.compared, "rows have lost a value that they had:"),
+        ):
+            for what, number in numbers.items():
+                if MANY_ALIKE.crossed(number, whole) and not limit.crossed(number, whole):
+                    self._this.warnings.add_first(code, f"{number} of {whole} {would} {what}")
 
     def _shape(self) -> Shape | None:
         """Return the change of the file's shape."""
@@ -164,6 +167,8 @@ class _Planner:
             emptied={what: self._emptied[OWN_BITS[OWN_VALUES[what][0]]] for what in same},
             uniform=self._own_values.uniform(same, self._tally.named_active, whole=whole),
             swapped=self._own_values.swapped(same),
+            relabelled=self._own_values.relabelled(same) if whole else {},
+            displaced=self._own_values.displaced if whole and "place" in same else 0,
             repaid=self._own_values.repaid if whole and "pay" in same else 0,
             recent_archives=feeds.recent_archives(tx, feed.id, tx.now.instant - _RECENT),
             feed_changed=feeds.settings_changed(tx, feed.id, feed.config.settings_digest),

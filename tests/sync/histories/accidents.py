@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.sync.histories.forms import Record, Style, dump
-from tests.sync.histories.postings import Posting
+from tests.sync.histories.postings import CATEGORIES, Posting
 
 FORMS = ("csv", "xml", "json")
 
@@ -199,6 +199,8 @@ _ERRORS = {
     "json": b'{"error": {"code": 500, "message": "The export has failed"}}\n',
 }
 
+_CODES = sorted(CATEGORIES)
+
 #: Of "hand": the words of the reason in each case.
 ACCIDENTS: Mapping[str, Accident] = {
     # a part is gone or has another name
@@ -281,6 +283,18 @@ ACCIDENTS: Mapping[str, Accident] = {
     "pay in a near period": Accident(
         lambda day: day.values("pay", lambda pay: pay and pay.replace("year", "month").replace("hour", "day")),
         "all", "another unit",
+    ),
+    "pay with the decimal point elsewhere": Accident(
+        lambda day: day.values(
+            "pay", lambda pay: pay and re.sub(r"[\d,]+(\.\d+)?", lambda n: f"{float(n[0].replace(',', '')) / 10:,.3f}", pay)
+        ),
+        "all", "decimal point",
+    ),
+    "categories as codes": Accident(
+        lambda day: day.values("category", lambda word: 1 + _CODES.index(word)), "all", "another category"
+    ),
+    "company in place of the city": Accident(
+        lambda day: day.values("place", lambda city: f"{city[:3]} Holdings"), "all", "a place that is not known"
     ),
     "statuses in other words": Accident(emptied("status", "Stage 4"), "all", "rejected"),
     "types in other words": Accident(lambda day: day.values("type", lambda word: f"T{len(word)}"), "all", "rejected"),

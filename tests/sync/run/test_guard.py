@@ -929,20 +929,57 @@ def test_pages_that_become_one_mailbox_or_one_page_hold_everything(board: Board,
     assert "12 of 12 active jobs would get one and the same address to apply at" in reason_of(run)
 
 
+@pytest.mark.parametrize("pay", ["$21.50/day", "$215.00/hr", "$2.15/hr"])
 @pytest.mark.parametrize(("number", "state"), [(5, "held"), (4, "succeeded")])
-def test_pay_that_keeps_its_amounts_and_gets_another_unit_holds_everything(
-    board: Board, number: int, state: str
+def test_pay_that_keeps_its_digits_and_gets_another_unit_or_decimal_point_holds_everything(
+    board: Board, number: int, state: str, pay: str
 ) -> None:
     feed = board.feed(MAPPED)
     board.deliver(feed, own(1, 12))
     rows = json.loads(own(1, 12))
     run = board.deliver(
-        feed, dump("json", [row | {"pay": "$21.50/day"} if n < number else row for n, row in enumerate(rows)])
+        feed, dump("json", [row | {"pay": pay} if n < number else row for n, row in enumerate(rows)])
     )
     assert run.state == state
-    assert (
-        "5 of 12 active jobs would keep the amounts of their pay and get another unit" in (run.reason or "")
-    ) == (number == 5)
+    words = "5 of 12 active jobs would keep the digits of their pay and get another unit or decimal point"
+    assert (words in (run.reason or "")) == (number == 5)
+
+
+@pytest.mark.parametrize(
+    ("column", "old", "new", "words"),
+    [
+        ("group", MIXED["group"], ["Healthcare", "Accounting", "Security"], "another category (a code that means"),
+        ("type", ["Full Time", "Part Time"], ["Contract", "Temp"], "another position type"),
+        ("place", MIXED["place"], ["Acme Ltd., ON", "Nova Ltd., NS"], "a place that is not known"),
+        ("group", MIXED["group"][:2], ["Healthcare", "Accounting", "Security"], ""),  # two may become three
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("first", [12, 5])
+def test_other_labels_and_places_that_nobody_knows_hold_everything(
+    board: Board, *, column: str, old: list[str], new: list[str], words: str, first: int
+) -> None:
+    feed = board.feed(MAPPED)
+    rows = json.loads(own(1, 12))
+    for n, row in enumerate(rows):
+        row[column] = old[n % len(old)]
+    board.deliver(feed, dump("json", rows))
+    for n, row in enumerate(rows[:first]):
+        row[column] = new[n % len(new)]
+    run = board.deliver(feed, dump("json", rows))
+    held = bool(words) and first == 12
+    assert outcome(run) == (("held", "all") if held else ("succeeded", None))
+    assert (f"12 of 12 active jobs would get {words}" in (run.reason or "")) == held
+
+
+def test_values_that_fewer_rows_than_the_limit_lose_are_a_warning(board: Board) -> None:
+    feed = board.feed(MAPPED)
+    board.deliver(feed, own(1, 12))
+    rows = [row | {"pay": None} if n < 5 else row for n, row in enumerate(json.loads(own(1, 12)))]
+    run = board.deliver(feed, dump("json", rows))
+    assert outcome(run) == ("succeeded", None)
+    assert [(w.code, w.detail) for w in board.warnings(run)] == [
+        ("emptied", "5 of 12 rows have lost a value that they had: pay")
+    ]
 
 
 @pytest.mark.parametrize("end", ["", "...", " …"])
