@@ -4,7 +4,7 @@ the packages are imported when they are needed."""
 import json
 import re
 import ssl
-from asyncio import timeout, to_thread
+from asyncio import to_thread
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
@@ -16,7 +16,7 @@ import aiohttp
 from syncd.feeds.source import Request
 from syncd.sources.guard import Guard
 from syncd.sources.places import Entry, Place, Server, entry
-from syncd.sources.results import SourceError, Times, refused, silent
+from syncd.sources.results import SourceError, Times, refused
 from syncd.sources.threads import in_thread
 
 #: The addresses of Google's and Azure's services. They are given to the packages, which would take others from variables of the
@@ -26,7 +26,7 @@ GOOGLE_SCOPE = "https://www.googleapis.com/auth/devstorage.read_write"
 AZURE = "https://{account}.blob.core.windows.net"
 _AZURE_ACCOUNT = re.compile("[a-z0-9]{3,24}")
 #: Bytes of one read of an object in a bucket: each is a request.
-OBJECT_CHUNK = 4 << 20
+OBJECT_CHUNK = 1 << 20
 
 
 # -- S3 --------------------------------------------------------------------------------------------------------
@@ -85,11 +85,7 @@ async def gs(request: Request, place: Place, guard: Guard, times: Times) -> Asyn
         skip_instance_cache=True,
     )
     files._request = partial(core.GCSFileSystem._request.__wrapped__, files)  # tries are those of the turn
-    try:
-        async with timeout(times.silence):  # a token is for longer than a fetch
-            await in_thread(files.credentials.maybe_refresh)
-    except TimeoutError:
-        raise silent(times) from None
+    await in_thread(files.credentials.maybe_refresh)  # a token is for longer than a fetch
     async with await files._set_session():
         yield Objects(files)
 

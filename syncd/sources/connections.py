@@ -20,7 +20,7 @@ from syncd.sources import buckets
 from syncd.sources.ftps import Ftps
 from syncd.sources.guard import Guard
 from syncd.sources.places import CHUNK, Entry, Place, Server, entry
-from syncd.sources.results import SourceError, Times, no_address, no_connection, silent, unconnected
+from syncd.sources.results import SourceError, Times, no_address, no_connection, unconnected
 from syncd.sources.threads import in_thread
 
 #: The package of each protocol that needs one, and the words by which pip installs it.
@@ -160,9 +160,10 @@ class Sftp:
         return entry(name, attributes.size, attributes.mtime)
 
     async def read(self, path: str, size: int) -> AsyncGenerator[bytes, None]:
-        async with self._client.open(path, "rb") as file:
-            while chunk := await file.read(CHUNK):
-                yield chunk
+        file = await self._client.open(path, "rb")
+        while chunk := await file.read(CHUNK):
+            yield chunk
+        await file.close()  # not after an error: a server that hangs does not answer, and the connection ends
 
     async def remove(self, path: str) -> None:
         await self._client.remove(path)
@@ -176,10 +177,7 @@ async def _ftps(request: Request, place: Place, guard: Guard, times: Times) -> A
     connection = await _socket(place, guard, times)
     server = Ftps(place.host, connection, times.silence)
     try:
-        try:
-            await server.log_in(connection, request.username or "", request.password)
-        except TimeoutError:
-            raise silent(times) from None
+        await server.log_in(connection, request.username or "", request.password)
         yield server
     finally:
         server.close()

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
@@ -25,6 +24,7 @@ from syncd.sources.results import (
     Times,
     no_address,
     no_connection,
+    no_tls,
     placed,
     refused,
     silent,
@@ -32,7 +32,7 @@ from syncd.sources.results import (
     unconnected,
     wrong_certificate,
 )
-from syncd.web import retry_after, why_no_connection
+from syncd.web import retry_after
 
 MAX_REDIRECTS = 5
 #: Bytes of a page: it is in memory as a whole.
@@ -40,8 +40,6 @@ MAX_PAGE_BYTES = 16 << 20
 #: Characters of a file's name.
 _MAX_NAME = 100
 _REDIRECTS = (301, 302, 303, 307, 308)
-#: Reasons of OpenSSL where the other side answers with something else than TLS.
-_NOT_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
 _HTML = re.compile(rb"(?is)\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])")
 #: Content that many programs send as HTML, since that is the usual type of their server.
 _NOT_HTML = re.compile(rb"\s*(?:<\?xml\s|[\[{])")
@@ -242,11 +240,7 @@ def _failures(times: Times) -> Iterator[None]:
     except aiohttp.ClientConnectorDNSError as error:
         raise no_address(error.host, error.os_error) from None
     except aiohttp.ClientSSLError as error:
-        plain = getattr(error.os_error, "reason", None) in _NOT_TLS
-        advice = ": the server does not speak TLS there: is it http://, or another port?" if plain else ""
-        cut = isinstance(error.os_error, ssl.SSLEOFError)  # anything else is the same with the next try
-        why = why_no_connection(error.os_error)
-        raise SourceError(f"{error.host}: {why}{advice}", temporary=cut) from None
+        raise no_tls(error.host, error.os_error) from None
     except aiohttp.ClientConnectorError as error:
         raise no_connection(error.host, error.port, error.os_error) from None
     except aiohttp.ClientPayloadError:

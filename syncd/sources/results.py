@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from http import HTTPStatus
 from pathlib import Path
+from ssl import SSLEOFError
 from typing import NamedTuple
 
 from syncd.errors import SyncdError
@@ -19,6 +20,8 @@ _ADVICE = {
     404: "see the address of [source]",
     410: "see the address of [source]",
 }
+#: Reasons of OpenSSL where the other side answers with something else than TLS.
+_NOT_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
 
 
 class Times(NamedTuple):
@@ -106,6 +109,15 @@ def too_long(times: Times) -> SourceError:
 
 def wrong_certificate(host: str, why: str) -> SourceError:
     return SourceError(f"the certificate of {host} is wrong: {why or 'it is not for this host'}")
+
+
+def no_tls(host: str, error: OSError) -> SourceError:
+    plain = getattr(error, "reason", None) in _NOT_TLS
+    advice = (
+        ": the server does not speak TLS there: see the scheme and the port of the address" if plain else ""
+    )
+    cut = isinstance(error, SSLEOFError)  # anything else is the same with the next try
+    return SourceError(f"{host}: {why_no_connection(error)}{advice}", temporary=cut)
 
 
 def no_address(host: str, error: OSError) -> SourceError:

@@ -4,7 +4,7 @@ files that are here. docs/sources.md "Files on servers"."""
 import asyncio
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
 from datetime import datetime
 from ftplib import Error as FtpError
 from pathlib import Path
@@ -21,6 +21,7 @@ from syncd.sources.results import (
     Seen,
     SourceError,
     Times,
+    no_tls,
     placed,
     refused,
     silent,
@@ -28,7 +29,6 @@ from syncd.sources.results import (
     wrong_certificate,
 )
 from syncd.sources.threads import apart
-from syncd.web import why_no_connection
 
 T = TypeVar("T")
 
@@ -114,8 +114,18 @@ async def _opened(request: Request, times: Times) -> AsyncIterator[tuple["_Timel
     """Yield the connection and the place of the files. The errors inside are raised as SourceError."""
     place = Place.of(request, os.environ)
     with _failures(place, times):
-        async with asyncio.timeout(times.whole), connect(request, place, times) as server:
+        async with asyncio.timeout(times.whole), AsyncExitStack() as stack:
+            server = await _soon(stack.enter_async_context(connect(request, place, times)), times)
             yield _Timely(server, times), place
+
+
+async def _soon(answer: Awaitable[T], times: Times) -> T:
+    """Return the answer, within the time that a server may be silent."""
+    try:
+        async with asyncio.timeout(times.silence):
+            return await answer
+    except TimeoutError:
+        raise silent(times) from None
 
 
 class _Timely:
@@ -128,33 +138,26 @@ class _Timely:
         """Return the files that the address names, the oldest first: one, or those that match its pattern."""
         if not place.is_pattern:
             return [await self.entry(place, place.name)]
-        entries = await self._soon(self._server.entries(place.folder, place.matches))
+        entries = await _soon(self._server.entries(place.folder, place.matches), self._times)
         if len(entries) > MAX_FILES:
             remedy = 'say after = "delete", or move old ones'
             raise SourceError(f"{place.name} matches {len(entries)} files, more than {MAX_FILES}: {remedy}")
         return sorted(entries, key=lambda each: (each.date, each.name))
 
     async def entry(self, place: Place, name: str) -> Entry:
-        return await self._soon(self._server.entry(place.folder, name))
+        return await _soon(self._server.entry(place.folder, name), self._times)
 
     async def read(self, path: str, size: int) -> AsyncGenerator[bytes, None]:
         async with aclosing(self._server.read(path, size)) as chunks:
             while True:
                 try:
-                    chunk = await self._soon(anext(chunks))
+                    chunk = await _soon(anext(chunks), self._times)
                 except StopAsyncIteration:
                     return
                 yield chunk
 
     async def remove(self, path: str) -> None:
-        await self._soon(self._server.remove(path))
-
-    async def _soon(self, answer: Awaitable[T]) -> T:
-        try:
-            async with asyncio.timeout(self._times.silence):
-                return await answer
-        except TimeoutError:
-            raise silent(self._times) from None
+        await _soon(self._server.remove(path), self._times)
 
 
 async def _save(server: _Timely, place: Place, entry: Entry, file: IncomingFile) -> None:
@@ -226,7 +229,7 @@ def _explained(error: BaseException, host: str) -> SourceError:
         if text := next((_WORDS[name] for name in names if name in _WORDS), ""):
             return SourceError(text.format(host))
     if isinstance(error, SSLError):
-        return SourceError(f"{host}: {why_no_connection(error)}", temporary=True)
+        return no_tls(host, error)
     if any(kind.__name__ in _LOST for cause in causes for kind in type(cause).__mro__):
         return SourceError(f"the connection to {host} was lost", temporary=True)
     return SourceError(f"the answer of {host} cannot be understood ({type(error).__name__})")

@@ -16,6 +16,7 @@ from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.source import Request
 from syncd.sources import Seen, guard, http, servers
 from syncd.sources.results import TIMES, SourceError
+from tests.e2e.conftest import acme, cli, installation, start  # noqa: F401 - fixtures
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "sources.md").read_text()
 NOW = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from syncd.feeds.source import Request
-from syncd.sources import servers
+from syncd.sources import ftps, servers
 from syncd.sources.results import NotModified, SourceError, Times
 from tests.certificates import make_certificate
 from tests.sources.conftest import LOOPBACK, example
@@ -101,6 +101,29 @@ async def test_a_file_and_a_pattern(serve, trusted, incoming):
     await servers.delete(ftp.request("[ab].xml"), files[-1].seen)
     assert [path.name for path in ftp.out.iterdir()] == ["jobs.xml"]
     assert await incoming.take(ftp.request("[ab].xml")) == NotModified("nothing matches [ab].xml")
+
+
+def begin_with_tls(handler):
+    handler.secure_connection(handler.ssl_context)
+
+
+async def test_at_port_990_tls_begins_with_the_connection(serve, trusted, incoming, monkeypatch):
+    usual = handlers.TLS_FTPHandler.handle
+    ftp = serve(handle=begin_with_tls, handle_ssl_established=usual)
+    text = ("the server sent nothing for 0.5 s", True)
+    assert await incoming.refused(ftp.request("jobs.xml"), times=Times(silence=0.5)) == text
+    monkeypatch.setattr(ftps, "IMPLICIT", ftp.port)
+    ftp.put("b.xml", "x" * 700_000, 20)
+    files = await incoming.take(ftp.request("*.xml"))
+    assert [(file.name, file.size) for file in files] == [("b.xml", 700_000), ("jobs.xml", 7)]
+
+
+async def test_a_server_at_port_990_that_waits_for_a_command(serve, trusted, incoming, monkeypatch):
+    ftp = serve()
+    monkeypatch.setattr(ftps, "IMPLICIT", ftp.port)
+    advice = "the server does not speak TLS there: see the scheme and the port of the address"
+    text = f"127.0.0.1: TLS failed (WRONG_VERSION_NUMBER): {advice}"
+    assert await incoming.refused(ftp.request("jobs.xml")) == (text, False)
 
 
 async def test_a_server_that_lists_names_alone(serve, trusted, incoming):

@@ -385,7 +385,9 @@ async def test_a_certificate_that_is_wrong(safe_site, site, incoming):
 async def test_a_server_without_tls(site, incoming):
     error = await incoming.refusal(site.url("/jobs.xml").replace("http:", "https:"))
     assert str(error).startswith("127.0.0.1: TLS failed (")
-    assert str(error).endswith("): the server does not speak TLS there: is it http://, or another port?")
+    assert str(error).endswith(
+        "): the server does not speak TLS there: see the scheme and the port of the address"
+    )
     assert not error.temporary
 
 

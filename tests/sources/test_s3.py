@@ -8,10 +8,12 @@ from syncd.feeds.source import Request
 from syncd.sources import servers
 from syncd.sources.results import NotModified, SourceError
 from tests.sources.conftest import LOOPBACK, example
+from tests.sources.memory import MOST, memory
 
 pytest.importorskip("s3fs", reason="the extra sources is not installed")
 moto = pytest.importorskip("moto.server", reason="moto is not installed")
 boto3 = pytest.importorskip("boto3")
+LARGE = 1 << 26  # moto reads all of it for each piece that is asked for
 
 
 @pytest.fixture(scope="module")
@@ -114,3 +116,10 @@ async def test_the_example_of_the_guide(bucket, ask, incoming):
     request = example("s3", "https://storage.acme.example", ask("acme/x").endpoint, texts)
     (file,) = await incoming.take(replace(request, url=request.url.replace("acme-jobs", "acme")))
     assert file.name == "jobs-1.json"
+
+
+def test_a_large_file_takes_little_memory(bucket, ask, tmp_path):
+    bucket("out/large.xml", b"<job/>xx" * (LARGE >> 3))
+    size, more = memory(tmp_path, ask("acme/out/jobs.xml"), ask("acme/out/large.xml"))
+    assert size == LARGE
+    assert more < MOST

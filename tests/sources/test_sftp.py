@@ -1,9 +1,12 @@
 """Sources at a real OpenSSH."""
 
+import asyncio
 import os
 import shutil
 import socket
+import socketserver
 import subprocess
+import threading
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,8 +15,9 @@ import pytest
 
 from syncd.feeds.source import Request
 from syncd.sources import servers
-from syncd.sources.results import NotModified, SourceError
-from tests.sources.conftest import LOOPBACK, NOW, example
+from syncd.sources.results import NotModified, SourceError, Times
+from tests.sources.conftest import LOOPBACK, NOW, Incoming, example
+from tests.sources.memory import MOST, SIZE, memory
 
 pytest.importorskip("asyncssh", reason="the extra sources is not installed")
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/bin:/usr/local/sbin")
@@ -87,7 +91,7 @@ def server(tmp_path_factory):
     (folder / "shadow.more").write_text(
         "".join(f"{user}:{hashed.stdout.strip()}:19000::::::\n" for user in users)
     )
-    start = [
+    command = [
         "unshare",
         "--mount",
         "--propagation",
@@ -97,7 +101,7 @@ def server(tmp_path_factory):
         START.format(folder=folder, sshd=SSHD),
     ]
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(start, stdout=log, stderr=log)
+        process = subprocess.Popen(command, stdout=log, stderr=log)
     until = time.monotonic() + 30
     while b"listening" not in (folder / "log").read_bytes():
         if process.poll() is not None or time.monotonic() > until:
@@ -117,6 +121,40 @@ def ssh(server, tmp_path):
     server.out.mkdir()
     server.put("jobs.xml", "<jobs/>")
     return server
+
+
+class Stalling(socketserver.ThreadingTCPServer):
+    """A way to a server that lets some bytes of each answer through, and then nothing."""
+
+    daemon_threads, BYTES = True, 400_000
+
+    def __init__(self, port):
+        super().__init__(("127.0.0.1", 0), socketserver.BaseRequestHandler)
+        self.there, self.stalled, self.ended = ("127.0.0.1", port), threading.Event(), threading.Event()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def finish_request(self, request, _address):
+        with socket.create_connection(self.there) as there:
+            threading.Thread(target=self.forward, args=(request, there), daemon=True).start()
+            self.forward(there, request, self.BYTES)
+            self.stalled.set()
+            self.ended.wait()
+
+    def forward(self, source, target, left=1 << 30):
+        try:
+            while left > 0 and (data := source.recv(min(left, 1 << 16))):
+                target.sendall(data)
+                left -= len(data)
+        except OSError:
+            pass  # one of them has gone
+
+
+@pytest.fixture
+def stalling(ssh):
+    with Stalling(ssh.port) as proxy:
+        yield proxy
+        proxy.ended.set()
+        proxy.shutdown()
 
 
 async def test_a_file_by_key_and_by_password(ssh, incoming):
@@ -201,6 +239,67 @@ async def test_a_file_that_is_too_large_leaves_nothing(ssh, incoming):
     assert await incoming.refused(ssh.request("[ab].xml"), max_bytes=500_000) == (text, False)
 
 
+def through(ssh, proxy, path):
+    """Return a request that comes to the server by the proxy."""
+    port = proxy.server_address[1]
+    known = ssh.known.replace(f":{ssh.port} ", f":{port} ")
+    request = ssh.request(path, known_hosts=known)
+    return replace(request, url=request.url.replace(f":{ssh.port}/", f":{port}/"))
+
+
+async def test_a_server_that_hangs_in_mid_file_delays_no_other_and_ends(ssh, stalling, incoming, tmp_path):
+    ssh.put("large.xml", "x" * 4_000_000)
+    own = tmp_path / "hangs" / ".incoming"
+    own.mkdir(parents=True)
+    hangs, request = Incoming(own), through(ssh, stalling, "large.xml")
+    waiting = asyncio.create_task(hangs.refused(request, times=Times(silence=1)))
+    await asyncio.to_thread(stalling.stalled.wait, 10)
+    (file,) = await asyncio.wait_for(incoming.take(ssh.request("jobs.xml")), 5)
+    assert (file.size, waiting.done(), len(hangs.names())) == (7, False, 1)
+    assert await asyncio.wait_for(waiting, 10) == ("the server sent nothing for 1 s", True)
+    stalling.stalled.clear()
+    waiting = asyncio.create_task(hangs.take(request))
+    await asyncio.to_thread(stalling.stalled.wait, 10)
+    began = time.monotonic()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert time.monotonic() - began < 1
+    assert hangs.names() == []
+
+
+def test_a_server_that_hangs_delays_neither_another_feed_nor_the_stop_of_the_daemon(
+    ssh, stalling, acme, start
+):
+    ssh.put("large.xml", "x" * 4_000_000)
+    for name, request in {"hangs": through(ssh, stalling, "large.xml"), "acme": ssh.request("*.csv")}.items():
+        for kind in ("key", "known_hosts"):
+            secret(acme, f"{name}.{kind}", getattr(request, kind))
+        keys = (
+            f'key = {{ credential = "{name}.key" }}\nknown_hosts = {{ credential = "{name}.known_hosts" }}\n'
+        )
+        more = 'username = "acme"\nevery = "1s"\ninsecure_hosts = ["127.0.0.1"]\n'
+        acme.feed(name, f'employer = "Acme Ltd."\n[source]\nurl = "{request.url}"\n{keys}{more}')
+    daemon = start()
+    assert stalling.stalled.wait(20)
+    for number in (1, 2):
+        ssh.put(f"jobs-{number}.csv", f"id\n{number}\n")
+        fetched = daemon.wait_for_event("source.fetched", number)
+        assert (fetched[-1]["feed"], len(fetched[-1]["files"])) == ("acme", 1)
+    began = time.monotonic()
+    assert daemon.stop() == 0
+    assert time.monotonic() - began < 10
+    assert [*(acme.drop_folder / "hangs" / ".incoming").iterdir()] == []
+
+
+def secret(installation, name, text):
+    """Write a credential."""
+    path = installation.base / "config" / "credentials" / name
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    path.touch(0o600)
+    path.write_text(text)
+
+
 async def test_the_example_of_the_guide(ssh, incoming):
     texts = {"acme.key": ssh.key, "acme.known_hosts": ssh.known}
     place = f"127.0.0.1:{ssh.port}{ssh.out}/"
@@ -208,3 +307,12 @@ async def test_the_example_of_the_guide(ssh, incoming):
     ssh.put("jobs-1.xml", "<jobs/>")
     (file,) = await incoming.take(request)
     assert file.name == "jobs-1.xml"
+
+
+def test_a_large_file_takes_little_memory(ssh, tmp_path):
+    ssh.put("small.xml", "x" * (1 << 20))
+    with (ssh.out / "large.xml").open("wb") as file:
+        file.truncate(SIZE)
+    size, more = memory(tmp_path, ssh.request("small.xml"), ssh.request("large.xml"))
+    assert size == SIZE
+    assert more < MOST
