@@ -11,7 +11,7 @@ from pathlib import Path
 import structlog
 
 from syncd.logs import Event
-from syncd.store import Store, facts
+from syncd.store import Store, Tx, facts, runs
 from syncd.values import span_in_words
 
 log = structlog.get_logger("syncd.sync")
@@ -52,7 +52,7 @@ class ClockCheck:
         """Raises StoreError."""
         self._store, self._monotonic, self._synchronised = store, monotonic, synchronised
         self._lock = threading.Lock()
-        last, now = store.read(facts.last_seen), store.now().instant
+        last, now = store.read(_last_seen), store.now().instant
         self._start = self._start_of(now)
         self._wait_until: float | None = None
         self._why = ""
@@ -101,6 +101,12 @@ class ClockCheck:
     def _wait(self, period: timedelta, why: str) -> None:
         self._why = why
         self._wait_until = self._monotonic() + period.total_seconds()
+
+
+def _last_seen(tx: Tx) -> datetime | None:
+    """Return the last time that a daemon stored, before the first one that of the newest run: a command did it."""
+    newest = runs.newest(tx, limit=1)
+    return facts.last_seen(tx) or (newest[0].claimed_at if newest else None)
 
 
 def _in_words(seconds: float) -> str:

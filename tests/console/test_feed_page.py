@@ -114,6 +114,7 @@ async def test_a_degraded_feed_says_whether_its_files_are_taken_as_before(browse
     (folder / "new.json").unlink()
     page = (await browser.get("/feeds/acme?tab=folder"))[1]
     assert "left lying until the feed is corrected" in page
+    assert "No runs yet. The feed has to be corrected first." in (await browser.get("/feeds/acme"))[1]
 
 
 async def test_a_folder_with_many_files_lists_some(browse, world, written, folder):

@@ -119,6 +119,15 @@ def test_a_start_compares_the_time_with_the_last_that_the_store_has_seen(clocks,
     assert clocks.trusted()
 
 
+@pytest.mark.parametrize(("between", "trusted"), [(timedelta(days=1), True), (LATER, False)])
+def test_the_first_start_compares_the_time_with_that_of_the_newest_run_of_a_command(board, between, trusted):
+    board.deliver(board.feed(""), [board.row("b", closeDate="2099-11-30")])
+    clocks = Clocks(board)
+    clocks.set_time(between)
+    clocks.check = clocks.started()
+    assert clocks.trusted() is trusted
+
+
 @pytest.mark.parametrize("between", [timedelta(weeks=3), -timedelta(seconds=1)])
 def test_a_machine_that_was_off_for_long_takes_its_files_at_once_if_the_kernel_says_that_its_clock_is_set(
     clocks, between
