@@ -70,6 +70,8 @@ _FACET = re.compile(r"\[@?[^\[\]=]+=\"?([^\[\]\"]+)\"?\][^\[\]]*\Z")
 _NOTE = re.compile(r"\s*\([^()]*\)")
 #: A last step that only wraps a value: of MongoDB (``_id.$oid``), of programs that turn XML into JSON, of WordPress.
 _WRAPPER = re.compile(r"\$\w+|[#_]+(?:text|cdata)|rendered")
+#: A character in a name of SharePoint: ``Apply_x0020_Link``.
+_ESCAPED = re.compile(r"_x([0-9a-f]{4})_", re.IGNORECASE)
 #: Words that change nothing: "titre du poste" is "titreposte".
 _EMPTY = frozenset("a au aux d de des du l la le les of the for your our".split())
 #: The begin or the end of the name of an id ("annonce" has a "no" in it, too).
@@ -82,6 +84,7 @@ SURELY_DESCRIPTION = ("description", "jobdescription", "descriptionposte")
 
 
 def comparable(name: str) -> str:
+    name = _ESCAPED.sub(lambda sign: chr(int(sign[1], 16)), name)
     words = name_key(name.replace("#", " number ")).split()
     return "".join(word for word in words if word not in _EMPTY) or "".join(words)
 
@@ -316,7 +319,8 @@ class Guess:
     """A guess at one field of a job.
 
     ``expression`` is the right-hand side in [fields], as TOML values; ``why`` the reason in words. It uses the ``columns`` and
-    gives a value for this ``share`` of the records. ``lookup`` has the entries of ``[lookup.no_date]`` that it needs."""
+    gives a value for this ``share`` of the records. ``lookup`` has the entries of ``[lookup.no_date]``, or of
+    ``[lookup.position]``, that it needs."""
 
     field: str
     expression: object

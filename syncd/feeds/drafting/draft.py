@@ -239,7 +239,10 @@ class Drafter:
                 return trial.own[name] > plain.own[name] or trial.known[name] > plain.known[name]
             if trial.own[name] and not plain.own[name]:
                 return True
-            return trial.good > plain.good or trial.known[name] > plain.known[name] + plain.read * _LEAST_GAIN
+            known = trial.known[name]
+            if name == "positionType":  # beside a known type the words of another column may be unknown
+                known = max(known, int(plain.read * max(c.share("position") for c in guess.columns)))
+            return trial.good > plain.good or known > plain.known[name] + plain.read * _LEAST_GAIN
         shared = plain.retitled > plain.read * _LEAST_GAIN
         if name == "referenceId" and (shared or plain.long_references * 2 > plain.read):
             return True

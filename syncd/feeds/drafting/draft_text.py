@@ -337,7 +337,7 @@ def _lookups(findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[
     """Yield every lookup that the fields name. Values that the catalogues lack are comments; without its ``#`` a line counts."""
     preset, fields = plan.preset, plan.fields
     for guess in fields.values():
-        if guess.lookup:
+        if guess.lookup and guess.field == "closeDate":
             yield "[lookup.no_date]  # words where a date is expected: no date"
             yield from (f"{text(word)} = {text(meaning)}" for word, meaning in guess.lookup.items())
             yield ""
@@ -365,6 +365,8 @@ def _lookups(findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[
                 f"The catalogue has: {' · '.join(each.name for each in entries if not each.retired)}."
             )
         yield f"[lookup.{key(lookup)}]"
+        if name == "positionType" and name in fields:
+            yield from (f"{text(code)} = {text(meaning)}" for code, meaning in fields[name].lookup.items())
         for line in lookup_lines(unknown.get(name, Counter()), name, findings.catalogue):
             yield line if line.startswith("#") else f"# {line}"
         yield ""

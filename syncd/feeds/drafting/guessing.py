@@ -4,6 +4,7 @@ Every guess has its reason in words, for a person to check. Nothing is used with
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from syncd.domain import FIELD, name_key
 from syncd.feeds.drafting.columns import (
@@ -22,6 +23,7 @@ from syncd.feeds.drafting.structured_guesses import (
     guess_status,
 )
 from syncd.feeds.mapping import EMAIL_FIELD, URL_FIELD, flag_positions
+from syncd.feeds.mapping.transforms import unit_of
 
 #: The average lengths of a title, of a description and of a sentence, in characters.
 _MAX_TITLE, _MIN_DESCRIPTION, _MIN_SENTENCE = 200, 70, 15
@@ -32,6 +34,13 @@ _NEVER_TITLES = ("description", "city", "province", "country", "location", "comp
 _LABEL = re.compile(r"[./@](?:label|name|text|descriptor|short_?name|display_?name)\Z", re.IGNORECASE)
 #: Words of columns with the hours of a job.
 _HOURS = re.compile(r"time|temps|hour|horaire|schedule|regime|partiel")
+_GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
+#: Words of a name, and the meanings of letters in such a column.
+_CODES = (
+    (("full", "part"), {"F": "Full Time", "P": "Part Time"}),
+    (("reg", "temp"), {"R": "Permanent", "T": "Temp"}),
+    (("plein", "partiel"), {"C": "Full Time", "P": "Part Time"}),
+)
 #: The most different values of a column of position types or categories that is known by them alone.
 _MAX_ENTRIES = 50
 _KINDS = {"position": "types", "category": "categories"}
@@ -181,14 +190,15 @@ def _guess_entry(
         return column.average < 80 and plain and column not in taken
 
     sources, why, several = columns.named(field, fits), "by its name", "from"
-    typed = [c for c in columns.all if fits(c) and _has_types(c)] if field == "positionType" else []
-    hours = any(map(_has_hours, typed))
-    flags = [] if hours or field != "positionType" else _type_flags(columns)
-    typed.sort(key=lambda c: (c.rank(field) is None, c.rank(field) or 0))
-    # "Regular" does not say how much, "Part time" not how long
-    both = [*[c for c in typed if not _has_hours(c)][:1], *[c for c in typed if _has_hours(c)][:1]]
-    if len(both) > 1 and typed[0].rank(field) is not None:
+    both, flags = (
+        _typed(columns, [c for c in columns.all if fits(c)]) if field == "positionType" else ([], [])
+    )
+    if len(both) == 1 and sources and sources[0] not in both and sources[0].kinds[kind]:
+        both += sources[:1]
+    if len(both) > 1 and not flags:
         why, sources, several = "by the names or values; the first known type, or the hours", both, "all"
+    elif both and (_codes(both[0]) or unit_of(both[0].selector)) and not flags:
+        why, sources = "by its name and values", both
     elif flags:
         why, sources = "by the names, which are those of types; yes and no", [*both, *flags]
         several = "all" if len(sources) > 1 else "from"
@@ -215,7 +225,34 @@ def _guess_entry(
         )
         return Guess(field, {"value": default}, f"{default} for all {columns.records:,}{without}")
     source = {several: one_or_list(sources), "split": [",", ";", "|"], "lookup": kind, "default": default}
-    return columns.guess(field, sources, source, f"{why}; {default} where nothing fits")
+    guess = columns.guess(field, sources, source, f"{why}; {default} where nothing fits")
+    return replace(guess, lookup={code: kind for column in both for code, kind in _codes(column).items()})
+
+
+def _typed(columns: ColumnSearch, fit: Sequence[Column]) -> tuple[list[Column], list[Column]]:
+    """Return the columns of the position type: that of its kind, that of its hours, and flags where no column has the hours.
+    "Regular" does not say how much, "Part time" not how long."""
+    typed = [c for c in fit if _has_types(c) or _codes(c)]
+    typed.sort(key=lambda c: (c.rank("positionType") is None, c.rank("positionType") or 0))
+    hours = [c for c in typed if _has_hours(c)][:1]
+    flags = [] if hours else _type_flags(columns)
+    if not hours and not flags:  # hours a week, or a share of full time
+        hours = [c for c in columns.all if unit_of(c.selector) and c.share("number") > 0.5][:1]
+    return [*[c for c in typed if not _has_hours(c)][:1], *hours], flags
+
+
+def _codes(column: Column) -> dict[str, str]:
+    """Return the meanings of the letters in a column whose name has their words: F and P in "Full/Part Time"."""
+    words = name_key(_GLUED.sub(" ", column.selector)).split()
+    for names, meanings in _CODES:
+        named = all(any(word.startswith(name) for word in words) for name in names)
+        if (
+            named
+            and len(column.few) == column.different
+            and all(code.upper() in meanings for code in column.few)
+        ):
+            return {code: meanings[code.upper()] for code in column.few}
+    return {}
 
 
 def _type_flags(columns: ColumnSearch) -> list[Column]:

@@ -30,12 +30,14 @@ _MOST = 0.9
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A rule: ``records`` have one of these ``values`` in ``column``, and are left out if that is ``certain`` to be meant."""
+    """A rule: ``records`` have one of these ``values`` in ``column``, and are left out if that is ``certain`` to be meant.
+    ``flag``: the column of yes and no is named after "internal" or "public"."""
 
     column: Column
     values: tuple[str, ...]
     records: int
     certain: bool
+    flag: str = ""
 
     @property
     def said(self) -> str:
@@ -50,6 +52,10 @@ def records_to_leave_out(columns: ColumnSearch, used: Collection[str], today: st
     """Return the rules, the certain ones first. ``used``: the selectors of the status and of the close date."""
     others = (column for column in columns.all if column.selector not in used)
     rules = [rule for column in others for rule in _rules(column, columns.records, today)]
+    if any(
+        rule.flag == "public" for rule in rules
+    ):  # beside "Post to website" a "Post to intranet" hides nothing
+        rules = [rule for rule in rules if rule.flag != "internal"]
     return sorted((rule for rule in rules if rule.records or rule.certain), key=lambda rule: not rule.certain)
 
 
@@ -68,9 +74,11 @@ def _rules(column: Column, records: int, today: str) -> Iterator[LeftOut]:
     elif column.share("flag") > _MOST and (of := rest & (LEFT_OUT["internal"] | LEFT_OUT["public"])):
         hides = of <= LEFT_OUT["internal"]
         values = {text: times for text, times in column.few.items() if _is_true(text) is hides}
-        yield LeftOut(column, (*values,) or _FLAGS[hides], sum(values.values()), rest == of)
-    elif words & LEFT_OUT["remaining"] and words & LEFT_OUT["openings"]:
-        yield LeftOut(column, ("0",), column.few["0"], True)
+        flag = "internal" if hides and not words & LEFT_OUT["only"] else "" if hides else "public"
+        if hides or rest == of:
+            yield LeftOut(column, (*values,) or _FLAGS[hides], sum(values.values()), rest == of, flag)
+    elif words & LEFT_OUT["remaining"] and words & LEFT_OUT["openings"] and column.share("number") > _MOST:
+        yield LeftOut(column, ("0",), column.few["0"], column.few["0"] < column.values)
     elif words & (LEFT_OUT["dates"] | LEFT_OUT["reasons"]) and column.rank("closeDate") is None:
         closing = {word for word in rest if status_word(word) == "archived" or word in LEFT_OUT["closing"]}
         dates = column.share(*DATE_KINDS) > _MOST

@@ -10,6 +10,7 @@ from syncd.feeds.drafting.columns import (
     AGAINST,
     DATE_KINDS,
     DATE_NAMES,
+    NAMES,
     PAY_WORDS,
     PERIODS,
     Column,
@@ -24,7 +25,7 @@ from syncd.feeds.text import is_formula_error
 
 _MAX_TEXT = 200
 #: The most different values of a status, and the most columns that say it together.
-_MAX_STATUSES, _MAX_STATUS_COLUMNS = 30, 3
+_MAX_STATUSES, _MAX_STATUS_COLUMNS = 30, 4
 #: Names and words that are of use for other things as well ("stage" is also an internship).
 _VAGUE_NAMES = frozenset(("state", "etat", "stage", "etape", "phase"))
 _VAGUE_WORDS = frozenset(
@@ -153,9 +154,10 @@ def guess_status(columns: ColumnSearch) -> Guess | None:
     fit = [c for c in own if c.different <= _MAX_STATUSES]
     named = [c for c in fit if _is_named_status(c)]
     named.sort(key=lambda c: (c.rank("status") is None, c.rank("status") or 0, c.selector))
-    used, why = named[:_MAX_STATUS_COLUMNS], "by its name and values"
-    if not used:
-        used, why = [c for c in fit if _has_statuses(c)][:1], "by its values: words for open and closed"
+    by_values = [c for c in fit if c not in named and _has_statuses(c)]
+    used, why = [*named, *by_values][:_MAX_STATUS_COLUMNS], "by its name and values"
+    if not named:
+        used, why = by_values[:1], "by its values: words for open and closed"
     if all(flag_statuses(column.selector) is not None for column in used):
         others = ("position", "province", "url", "email", "html", "money", *DATE_KINDS)
         alone = columns.named("status", lambda c: c.average <= 40 and c.share(*others) <= 0.5)
@@ -173,12 +175,15 @@ def guess_status(columns: ColumnSearch) -> Guess | None:
 
 def _is_named_status(column: Column) -> bool:
     flag = flag_statuses(column.selector) is not None
-    if column.rank("status") is None and not flag:
+    ranked = column.rank("status") is not None
+    if not ranked and column.kinds["status"]:  # the words of "status.title"
+        ranked = column.parts.removesuffix(column.name) in NAMES["status"]
+    if not ranked and not flag:
         return False
     vague = column.name in _VAGUE_NAMES
     flags = column.kinds["flag"] if flag or not vague else 0
     vague = vague and column.kinds["province"] > 0
-    one_known = column.kinds["status"] > 0 and column.rank("status") is not None and not vague
+    one_known = column.kinds["status"] > 0 and ranked and not vague
     return one_known or (column.kinds["status"] + flags) * 2 > column.values
 
 
