@@ -1,4 +1,4 @@
-"""Damaged texts: titles and descriptions that nobody has written so (docs/feeds.md "Damaged texts").
+"""Damaged texts: titles, descriptions and addresses that nobody has written so (docs/feeds.md "Damaged texts").
 
 Text decoded twice is found by the pairs of characters into which the bytes of UTF-8 turn in another encoding: "Ã©" for é. A
 table of pairs, and not of characters: each of these is a letter or sign that people use."""
@@ -13,7 +13,7 @@ _ENCODINGS, _MAX_TIMES = ("cp1252", "mac_roman", "cp437", "cp850", "cp1251"), 3
 #: Characters for private use, and such as there are none.
 _IN_NO_TEXT = re.compile("[\ue000-\uf8ff\ufffe\uffff]")
 #: The fields that are judged → their bit in the set of values of a row, beside ``OWN_BITS``.
-DAMAGE_BITS: Mapping[str, int] = {"title": 1 << 16, "description": 1 << 17}
+DAMAGE_BITS: Mapping[str, int] = {"title": 1 << 16, "description": 1 << 17, "applicationUrl": 1 << 19}
 DAMAGED_TEXT = "damaged_text"
 _BYTES = {byte: bytes((byte,)).decode("cp1252", "ignore") + chr(byte) for byte in range(0x80, 0xC0)}
 #: The bytes that follow the first of a character in UTF-8, as Windows-1252 and Latin-1 show them.
@@ -48,13 +48,27 @@ _QUOTE = r"(?:\\?[\"']|&quot;|&#3[49];)"
 _SOURCE = re.compile(
     rf"{_GAP}(?:[\[{{]{_GAP}(?:\{{{_GAP})?{_QUOTE}[\w$@:.-]{{1,40}}{_QUOTE}{_GAP}(?::|=>)"
     rf"|\[{_GAP}{_QUOTE}[^\"'\[\]<>]{{1,200}}{_QUOTE}{_GAP}(?:\]|,{_GAP}{_QUOTE})"
-    r"|\{\\rtf\d|[aOs]:\d{1,6}:(?:\{|\"|&quot;)|%3C[a-zA-Z]|\\u003[cC]|data:[\w/+.-]{3,40};base64,"
+    r"|\{\\rtf\d|[aOs]:\d{1,6}:(?:\{|\"|&quot;)|%3C[a-zA-Z]|\\u003[cC]|data:[\w/+.-]{3,40};base64,|b['\"](?:<|&lt;)"
     rf"|(?={_BASE64}*[a-z])(?={_BASE64}*[A-Z])(?={_BASE64}*\d){_BASE64}{{80}})"
 )
 #: A character or a line end as JSON escapes it; é in an e-mail, and in the title of an address.
 _ESCAPED = re.compile(r"\\(?:u(?:00[0-9a-fA-F]|20[12]|d8|D8)[0-9a-fA-F]|r\\n|n(?![a-z]))")
 _QUOTED = re.compile(r"=C3=[89AB][0-9A-F]")
 _IN_ADDRESS = re.compile(r"%(?:C3%[89AB][0-9A-F]|20|2C|26)")
+#: Text that stands for one to come; the error of a program, in place of a text or before it.
+_STAND_IN = re.compile(r"[Ll]orem ipsum")
+_FAULT = re.compile(
+    r"(?:Warning|Notice|Deprecated|[Ee]rror)(?:</(?:b|strong)>)?:\s.{1,400}? on line (?:<(?:b|strong)>)?\d"
+    r"|\bat [\w.<>]+\(.{0,100}?\) in [^<\n]{1,200}:line \d|Traceback \(most recent call last\)",
+    re.DOTALL,
+)
+#: A host that the public does not reach; the place of an id that was not filled in.
+_NO_PAGE = re.compile(
+    r"^https?://(?:[^/?#@]*@)?(?:localhost|127(?:\.\d+){3}|10(?:\.\d+){3}|192\.168\.\d+\.\d+|172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+"
+    r"|0\.0\.0\.0|\[::1\]|[^/?#:]+\.(?:local|localhost|localdomain|internal|intranet|lan))(?=[:/?#]|$)"
+    r"|/(?:undefined|null|NaN)(?=[/?#]|$)|=(?:undefined|%5Bobject)|%7B%7B|\$%7B|%5Bobject",
+    re.IGNORECASE,
+)
 _TAG = re.compile(
     r"</?(?:a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|small|span|strong|sub|sup|u|ul)(?:[\s/][^<>]{0,500})?>",
     re.IGNORECASE,
@@ -67,6 +81,9 @@ _PLACEHOLDER_MARKS = ("{{", "[[", "${", "%%", "{%", "<%", "&lt;%", "[object ")
 
 def damage_of(field: str, text: str) -> str | None:
     """Return in words why the text of a field is damaged, None if it is not."""
+    if field == "applicationUrl":
+        match = _NO_PAGE.search(text)
+        return match and _in_words(field, "leads to no page that is public", match)
     plain = unescape(text) if "&" in text and _ESCAPES[field].search(text) else text
     if not plain.isascii():
         if match := _TWICE.search(plain):
@@ -75,6 +92,12 @@ def damage_of(field: str, text: str) -> str | None:
             return _in_words(field, "has characters that were lost", match)
     if _has_placeholder_mark(plain) and (match := _PLACEHOLDER.search(plain)):
         return _in_words(field, "has a placeholder of a template", match)
+    if "orem ipsum" in plain and (match := _STAND_IN.search(plain)):
+        return _in_words(field, "is not written yet", match)
+    if (" on line " in plain or ":line " in plain or "Traceback (" in plain) and (
+        match := _FAULT.search(plain)
+    ):
+        return _in_words(field, "has the error of a program", match)
     if match := _SOURCE.match(plain):
         return _in_words(field, "is the source of a text", match)
     if "\\" in plain and (match := _ESCAPED.search(plain)):

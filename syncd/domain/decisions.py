@@ -101,7 +101,8 @@ class PlanCounts:
     active again · ``rekeyed``: missing or waiting jobs that a new job is like ·
     ``named_active``: active jobs that the file names ·
     ``retitled``: of those, with another title · ``described``: of those, with a description before · ``shrunk``: of
-    these, that lose half of it or more, or its end · ``emptied``: by name in OWN_VALUES, how many more rows lost that value
+    these, that lose half of it or more, or its end · ``accented``: of the named ones, with an accent in title or description;
+    ``bared``: of these, that lose them · ``emptied``: by name in OWN_VALUES, how many more rows lost that value
     than gained it, of the ``compared`` rows whose jobs an earlier file named · ``uniform``, ``swapped``: by name in
     OWN_VALUES, how many active jobs would get one and the same value in place of many, or the values of other jobs ·
     ``relabelled``: by name in OWN_VALUES, how many would get another of a few values · ``displaced``: active jobs that would
@@ -128,6 +129,8 @@ class PlanCounts:
     retitled: int = 0
     described: int = 0
     shrunk: int = 0
+    accented: int = 0
+    bared: int = 0
     compared: int = 0
     emptied: Mapping[str, int] = field(default_factory=dict)
     uniform: Mapping[str, int] = field(default_factory=dict)

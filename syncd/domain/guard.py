@@ -9,7 +9,7 @@ from syncd.domain.policy import Policy, Threshold
 MIN_UNRELATED = 5
 #: More rows with nothing but assumed places hold the file.
 MAX_ASSUMED = Threshold(50, 5)
-#: More new or changed titles or descriptions that are damaged hold the file.
+#: More new or changed titles, descriptions or addresses that are damaged hold the file.
 MAX_DAMAGED = Threshold(50, 5)
 #: More jobs whose pay keeps its digits, in another unit or with another decimal point, hold the file.
 MAX_REPAID = Threshold(10, 5)
@@ -24,7 +24,7 @@ def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
     feed); archiving by the rows' own dates is checked in every run.
 
     A hold on everything wins over a hold on the archiving. Several reasons of one kind are joined; ``code`` is that
-    of the first: ``max_rejected`` ``rekeyed`` ``unrelated`` ``retitled`` ``shrunk`` ``emptied`` ``uniform``
+    of the first: ``max_rejected`` ``rekeyed`` ``unrelated`` ``retitled`` ``shrunk`` ``bared`` ``emptied`` ``uniform``
     ``swapped`` ``relabelled`` ``displaced`` ``repaid`` ``places_assumed`` ``damaged_text`` ``older_bytes`` (everything),
     ``empty`` ``without_reference`` ``feed_changed`` ``max_archive`` (archiving). ``write_failed`` shows later."""
     missing = counts.missing if archives else 0
@@ -56,7 +56,8 @@ def write_failed(failures: int, why: str, waiting: int, counts: PlanCounts, befo
 def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tuple[str, str]]:
     rekeyed = f"active jobs are missing, of which {counts.rekeyed} are new again under another referenceId"
     retitled = "active jobs would get another title, as if columns were shifted"
-    shrunk = "descriptions would lose half of their text or more, or end in mid-sentence"
+    shrunk = "descriptions would lose half of their text or more, or their paragraphs, or end in mid-sentence"
+    bared = "texts with accents would lose these, as in a wrong encoding"
     lacking = missing + counts.waiting  # within ``grace``, too: the new jobs would be live at once
     mostly_rekeyed = lacking if lacking <= 2 * counts.rekeyed else 0
     for code, limit, part, whole, what in (
@@ -64,6 +65,7 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
         ("rekeyed", policy.max_rekeyed, mostly_rekeyed, counts.active, rekeyed),
         ("retitled", policy.max_retitled, counts.retitled, counts.named_active, retitled),
         ("shrunk", policy.max_shrunk, counts.shrunk, counts.described, shrunk),
+        ("bared", policy.max_shrunk, counts.bared, counts.accented, bared),
     ):
         if limit.crossed(part, whole):
             way = "; rekey keeps their postings, approve makes new ones" if code == "rekeyed" else ""
@@ -112,7 +114,7 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
         yield "places_assumed", f'{assumed}; approve, or say places = "canada" in the feed\'s file'
     for name, damaged in counts.damaged.items():
         if MAX_DAMAGED.crossed(damaged, whole := counts.written[name]):
-            what = f"new or changed {name}s are damaged (a wrong encoding, a template?)"
+            what = f"new or changed {name}s are damaged (a wrong encoding, a template, a test server?)"
             yield "damaged_text", _share(damaged, whole, what, MAX_DAMAGED)
     changes_much = MAX_OLDER_CHANGES.crossed(counts.changed, counts.read)
     if counts.older_bytes and (missing or counts.expired_archives or changes_much):

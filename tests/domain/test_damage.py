@@ -133,6 +133,53 @@ def test_a_tag_is_damage_in_a_title_alone(text):
     assert damage_of("description", text) is None
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://localhost/jobs/1", "https://127.0.0.1:8080/1", "http://10.1.2.3/1", "https://172.16.0.9", "http://hr.acme.local/1?a=b",
+        "https://[::1]/1", "https://acme.example/jobs/undefined", "https://acme.example/null/apply", "https://acme.example/?job=undefined",
+        "https://acme.example/%7B%7Bid%7D%7D", "https://acme.example/$%7Bid%7D", "https://acme.example/?o=%5Bobject%20Object%5D",
+    ],
+)  # fmt: skip
+def test_an_address_that_the_public_does_not_reach_is_damaged(url):
+    assert (damage_of("applicationUrl", url) or "").startswith(
+        "applicationUrl leads to no page that is public: "
+    )
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://jobs.local.example/1", "https://localhost.example/1", "https://10.example/1", "https://8.8.8.8/1",
+        "https://172.32.0.1/1", "https://acme.example/jobs/nullarbor-cook", "https://acme.example/?next=null",
+        "https://acme.example/?id=%7B3F2504E0-4F89%7D", "https://acme.example/a%20%5Bb%5D", "http://acme.example/localhost",
+    ],
+)  # fmt: skip
+def test_other_addresses_are_not_damaged(url):
+    assert damage_of("applicationUrl", url) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<p>Lorem ipsum dolor sit amet.</p>", "<b>Warning</b>: Undefined variable $job in <b>/srv/feed.php</b> on line <b>42</b>",
+        "Fatal error: Uncaught Error in /srv/feed.php on line 7", "Traceback (most recent call last): File",
+        "Not set. at Acme.Feed.Render(Int32 id) in C:\\feed\\Render.cs:line 42", "b'<p>Cook</p>'",
+    ],
+)  # fmt: skip
+def test_what_programs_write_in_place_of_a_text_is_damage(text):
+    assert damage_of("description", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["You work on line 4, and note each error: all of them.", "See the assembly:line 4",
+     "b'day cakes", "The ipsum lorem"],
+)  # fmt: skip
+def test_people_write_of_lines_and_errors(text):
+    assert damage_of("description", text) is None
+
+
 def test_the_samples_have_no_damage():
     for path in SAMPLES.iterdir():
         if path.suffix in (".csv", ".json", ".xml"):

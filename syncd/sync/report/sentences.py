@@ -115,8 +115,8 @@ _REMARKS = {
     "duplicate_reference": "Several rows have the same reference number. The last of them counts.",
     "locations_replaced": "Rows with the same reference number differ in more than the place. The last of them counts.",
     "languages_replaced": "Rows with the same reference number differ in their language. The last of them counts.",
-    "damaged_text": "Texts have wrong letters, marks of a template, or signs of a program in place of words."
-    " Save the file as UTF-8, and export plain texts.",
+    "damaged_text": "Texts have wrong letters, marks of a template, or signs of a program in place of words,"
+    " or addresses lead to no public page. Save the file as UTF-8, and export plain texts.",
     "no_date": "The column of the closing date has a text, or a date that stands for none.",
     "reference_hashed": "Reference numbers were too long, and were replaced by shorter ones.",
     "derived_reference": "The reference number was made from other values of the row.",

@@ -1,6 +1,7 @@
 """The values of which each job has its own, and their accidents: one for many jobs, those of other jobs, other labels, the
 digits of pay in another unit. Nobody edits jobs so: a column has gone wrong (docs/reconciliation.md "When a run stops short")."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -13,6 +14,7 @@ from syncd.domain import Job, Routing, Status
 _MAX_COMPARED, _SHARE = 5_000, 8
 #: The different values that one for many jobs is among.
 _MAX_FIRST = 8
+_VISIT = re.compile("[?;]")
 #: The factors of an amount of pay whose decimal point moves.
 _POWERS_OF_TEN = frozenset(Decimal(10) ** power for power in range(-5, 6) if power)
 
@@ -34,8 +36,8 @@ def _address(job: Job) -> str | None:
 
 
 def _page(job: Job) -> str | None:
-    """Return the address without its query, which may count no more than the visits to one page."""
-    return (_address(job) or "").partition("?")[0] or None
+    """Return the address without its query and its session, which may count no more than the visits to one page."""
+    return _VISIT.split(_address(job) or "", 1)[0] or None
 
 
 _KINDS = (

@@ -12,6 +12,8 @@ from syncd.sync.run.context import Summary
 #: Rows or jobs in one look-up: API writes get their turn between two of them.
 BATCH = 500
 _TAG = re.compile(r"<[^>]*>")
+#: The signs that a wrong encoding leaves out or replaces, "?" included; the letters among them.
+_NOT_ASCII, _ACCENTED = re.compile(r"[^\x00-\x7f]|\?"), re.compile("[^\\W\\d_a-zA-Z]")
 #: The last characters of a whole text.
 _ENDS = frozenset(".!?:;)]»”\"'")
 
@@ -95,14 +97,25 @@ def changed_fields(before: Job, after: Job, names: Iterable[str]) -> dict[str, t
 
 
 def is_shrunk(before: str, after: str | None) -> bool:
-    """Return whether a description lost half of its text or more, its tags not counted, or ends now in mid-sentence."""
+    """Return whether a description lost half of its text or more, its tags not counted, or all of its paragraphs, or ends now in
+    mid-sentence."""
     if after is not None and len(after) >= len(before):
         return False
     old, new = _text(before), _text(after or "")
     if 2 * len(new) <= len(old):
         return bool(old)
+    if before.count("</") > 2 and (after or "").count("</") < 2 and old.split() == new.split():
+        return True
     cut = new.removesuffix("...").removesuffix("…").rstrip()
     return (cut != new or new[-1] not in _ENDS) and len(cut) < len(old) and old.startswith(cut)
+
+
+def is_bared(before: str, after: str) -> bool:
+    """Return whether a text lost letters with accents, or got others for them, and is else the same."""
+    if _NOT_ASCII.sub("", before) != _NOT_ASCII.sub("", after):
+        return False
+    old, new = _ACCENTED.findall(before), _ACCENTED.findall(after)
+    return old != new and len(new) <= len(old)
 
 
 def _text(description: str) -> str:

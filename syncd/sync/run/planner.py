@@ -43,7 +43,7 @@ from syncd.store import Tx, feed_jobs, feeds, jobs, places, runs
 from syncd.sync.run.context import Feed, FileRun, Summary
 from syncd.sync.run.deciding import RowJobs, decide, problems_of
 from syncd.sync.run.own_values import OwnValues
-from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange, changed_fields, is_shrunk
+from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange, changed_fields, is_bared, is_shrunk
 from syncd.sync.run.repeats import warn_of_repeats
 from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import ASSUMED_BIT, RowKind, pack_problems, unpack
@@ -260,6 +260,11 @@ class _Planner:
             tally.described += 1
             if old.description != new.description:
                 tally.shrunk += is_shrunk(old.description, new.description)
+        texts = f"{old.title}\n{old.description}"
+        if not texts.isascii():
+            tally.accented += 1
+            if old.title != new.title or old.description != new.description:
+                tally.bared += is_bared(texts, f"{new.title}\n{new.description}")
 
     def _warn_of_new_places(self, job: Job, row: StagedRow) -> None:
         """Warn of places that the applier would add, and would warn of."""

@@ -247,6 +247,11 @@ ACCIDENTS: Mapping[str, Accident] = {
     # texts
     "decoded twice": Accident(each_text(twice_decoded), "all", "damaged"),
     "characters lost": Accident(each_text(lambda text: re.sub("[àéÉçÀèê]", "\ufffd", text)), "all", "damaged"),
+    "accents left out": Accident(each_text(lambda text: re.sub("[àéÉçÀèêô]", "", text)), "all", "accents"),
+    "accents as question marks": Accident(each_text(lambda text: re.sub("[àéÉçÀèêô]", "?", text)), "all", "accents"),
+    "addresses of a test server": Accident(
+        lambda day: day.values("address", lambda url: url.replace("jobs.example.com", "localhost:3000")), "all", "applicationUrls"
+    ),
     "placeholders": Accident(emptied("title", "{{job.title}}"), "all", "title"),
     "placeholders in texts": Accident(emptied("text", "<p>{{ job.description }}</p>"), "all", "description"),
     "titles in capitals": Accident(

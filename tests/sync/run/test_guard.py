@@ -4,6 +4,8 @@
 The tests have the order of the table there. Each limit is reached exactly, and exceeded by one."""
 
 import json
+import re
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -992,11 +994,60 @@ def test_descriptions_that_end_in_mid_sentence_hold_everything(board: Board, end
         feed, dump("json", [row | {"text": text.format(n)[:60] + end} for n, row in enumerate(rows)])
     )
     assert outcome(cut) == ("held", "all")
-    assert "12 of 12 descriptions would lose half of their text or more, or end in mid-sentence" in reason_of(
-        cut
+    assert (
+        "12 of 12 descriptions would lose half of their text or more, or their paragraphs, or end in mid-sentence"
+        in reason_of(cut)
     )
     whole = [row | {"text": text.format(n).partition(" Works")[0]} for n, row in enumerate(rows)]
     assert outcome(board.deliver(feed, dump("json", whole))) == ("succeeded", None)
+
+
+ACCENTS = "<p>Un poste d’été à Montréal.</p><p>Repas nº {} inclus.</p><p>Où? Près du métro — c’est idéal!</p>"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda text: re.sub("[à-ü]", "", text), "texts with accents would lose these"),
+        (lambda text: re.sub("[à-ü]", "?", text), "texts with accents would lose these"),
+        (lambda text: text.replace("é", "Ž").replace("à", "ˆ"), "texts with accents would lose these"),
+        (lambda text: re.sub("<[^>]*>", "", text), "or their paragraphs, or end"),
+        (lambda text: text.replace("’", "'").replace("—", "-"), ""),
+        (lambda text: text.replace("été", "hiver"), ""),
+        (lambda text: f"<b>Prime!</b> {text}", ""),
+    ],
+)  # fmt: skip
+def test_texts_that_lose_their_accents_or_paragraphs_hold_everything(
+    board: Board, spoil: Callable[[str], str], words: str
+) -> None:
+    feed = board.feed(MAPPED)
+    rows = json.loads(own(1, 12))
+    texts = [ACCENTS.format(n) if n < 9 else "Cooks food daily." for n in range(12)]
+    before = [row | {"text": text} for row, text in zip(rows, texts, strict=True)]
+    board.deliver(feed, dump("json", before))
+    run = board.deliver(feed, dump("json", [row | {"text": spoil(row["text"])} for row in before]))
+    assert outcome(run) == (("held", "all") if words else ("succeeded", None))
+    assert words in (run.reason or "")
+    if words:  # and the way back is free
+        assert outcome(board.deliver(feed, dump("json", before[1:]))) == ("succeeded", None)
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["http://localhost:3000/jobs/{}", "https://jobs.acme.local/{}", "https://acme.example/jobs/null?n={}"],
+)
+def test_addresses_that_the_public_does_not_reach_hold_everything(board: Board, link: str) -> None:
+    feed = board.feed(MAPPED)
+    board.deliver(feed, own(1, 12))
+    rows = [row | {"link": link.format(row["id"])} for row in json.loads(own(1, 12))]
+    few = board.deliver(feed, dump("json", [*rows[:6], *json.loads(own(7, 12))]))
+    assert outcome(few) == ("held", "all")  # of those that change
+    run = board.deliver(feed, dump("json", rows))
+    assert outcome(run) == ("held", "all")
+    assert "12 of 12 new or changed applicationUrls are damaged" in reason_of(run)
+    four = board.deliver(feed, dump("json", [*rows[:4], *json.loads(own(5, 12))]))
+    assert outcome(four) == ("succeeded", None)
+    assert [w.code for w in board.warnings(four)] == ["damaged_text"] * 4
 
 
 def test_one_value_is_no_fault_where_few_jobs_had_others_or_the_mapping_gives_it(
