@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import csv_text, row
+from tests.e2e.conftest import csv_text, row, wait_until
+from tests.notify.receivers import SECRET as HOOK_SECRET
+from tests.notify.receivers import Hook
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "sources.md").read_text()
 TOKEN = "Bearer t0ken-of-the-test"
@@ -292,86 +294,114 @@ def test_the_daemon_fetches_at_its_turns_and_a_source_that_hangs_delays_neither_
     assert TOKEN.split()[1].encode() not in (acme.base / "var" / "syncd.db").read_bytes()
 
 
-def test_no_secret_of_a_server_is_seen_anywhere(acme, start, tmp_path):
-    """Each secret has this word. No source succeeds: the errors are those of packages and of the system."""
-    secret = "pl4nted"
-    hosts = 'insecure_hosts = ["127.0.0.1"]\nevery = "1s"\n'
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        place = f"127.0.0.1:{closed.getsockname()[1]}"
-    tables = {
-        "one": f'url = "sftp://{place}/x"\nusername = "u"\npassword = "{secret}"\nknown_hosts = "{secret}"\n{hosts}',
-        "two": f'url = "sftp://{place}/x"\nusername = "u"\nkey = "{secret}"\nknown_hosts = "x"\n{hosts}',
-        "three": f'url = "ftps://u:{secret}@{place}/*.xml"\n{hosts}',
-        "four": f'url = "s3://a/x"\nusername = "{secret}"\npassword = "{secret}"\nendpoint = "http://{place}"\n{hosts}',
-        "five": f'url = "gs://a/x"\nkey = "{secret}"\nevery = "1s"\n',
-        "six": f'url = "az://a/x"\nusername = "u"\npassword = "{secret}"\nevery = "1s"\n',
-    }
+SECRET = "pl4nted"  # the word of each secret
+
+
+def everything_seen(acme, start, tables, kept, good=()):
+    """Return all texts of a daemon with sources, of which only ``good`` ones succeed, in their place; each other one fails until
+    it has a notice. ``kept``: where the backup goes."""
     for name, table in tables.items():
         acme.feed(name, f'employer = "Acme Ltd."\n[source]\n{table}')
         (acme.feeds / f"{name}.toml").chmod(0o600)
-    commands = [["feed", "fetch", name] for name in tables]
-    commands += [["feed", "list", "--json"], ["feed", "list"], ["check"], ["status"]]
-    daemon = start()
-    count, failed = 6, dict[str, str]()
-    while failed.keys() != tables.keys():
-        failed = {event["feed"]: event["reason"] for event in daemon.wait_for_event("source.failed", count)}
-        count += 1
-    seen = [repr(failed), daemon.text("/metrics", which="operator")]
-    seen += [daemon.text(f"/feeds/{name}", {"Accept": "text/html"}, which="operator") for name in tables]
-    for command in commands:
-        done = acme.run(*command)
-        seen += [done.out, done.err]
-    acme.run("backup", str(tmp_path / "backup"))
-    assert daemon.stop() == 0
-    seen += [daemon.log.read_text(), (tmp_path / "backup").read_bytes().decode("latin-1")]
-    for folder in (acme.base / "var", acme.drop_folder):
-        seen += [path.read_bytes().decode("latin-1") for path in folder.rglob("*") if path.is_file()]
-    assert [text for text in seen if secret in text] == []
+    with Hook() as hook:
+        acme.settings(f'[notify]\nwebhook = "{hook.url}"\nwebhook_secret = "{HOOK_SECRET}"\n')
+        daemon = start({"PLANTED": SECRET})
+        wait_until(lambda: {each["feed"] for each in hook.accepted} >= tables.keys() - {*good}, "notices")
+        for name in good:
+            wait_until(lambda name=name: daemon.events("feed.reconciled"), f"a run of {name}")
+        seen = {path: daemon.text(path, which="operator") for path in ("/metrics", "/readyz?verbose")}
+        paths = ["/", "/feeds", "/runs", *(f"/feeds/{name}" for name in tables)]
+        paths += [f"/runs/{number + 1}" for number in range(len(good))]
+        seen |= {path: daemon.text(path, {"Accept": "text/html"}, which="operator") for path in paths}
+        commands = [["feed", each, name] for name in tables for each in ("fetch", "show")]
+        commands += [
+            ["feed", "list"],
+            ["check"],
+            ["check", "--sources"],
+            ["status"],
+            ["runs"],
+            ["runs", "show", "1"],
+        ]
+        commands += [["feed", "fetch", name, "--dry-run"] for name in tables]
+        for command in [*commands, *([*each, "--json"] for each in commands)]:
+            done = acme.run(*command)
+            seen[" ".join(command)] = done.out + done.err
+        acme.run("backup", str(kept))
+        assert daemon.stop() == 0
+        seen["notices"] = repr(hook.accepted)
+    files = [daemon.log, kept, *(acme.base / "var").rglob("*"), *acme.drop_folder.rglob("*")]
+    seen |= {str(path): path.read_bytes().decode("latin-1") for path in files if path.is_file()}
+    return seen
+
+
+def leaks(seen):
+    return {
+        place: text[max(0, text.find(SECRET) - 200) :][:400] for place, text in seen.items() if SECRET in text
+    }
+
+
+def test_no_secret_of_a_server_is_seen_anywhere(acme, start, tmp_path):
+    """No source succeeds: the errors are those of packages and of the system."""
+    hosts = 'insecure_hosts = ["127.0.0.1"]\nevery = "1s"\n'
+    login = f'username = "u"\npassword = "{SECRET}"\n'
+    by_env = 'username = { env = "PLANTED" }\npassword = { env = "PLANTED" }\n'
+    account = f'{{"type": "service_account", "private_key": "{SECRET}", "client_email": "{SECRET}"}}'
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=refuse, args=(server,), daemon=True).start()
+        place = f"127.0.0.1:{server.getsockname()[1]}"
+        tables = {
+            "sftp": f'url = "sftp://{place}/x"\n{login}known_hosts = "{SECRET}"\n{hosts}',
+            "sftp-key": f'url = "sftp://{place}/x"\nusername = "u"\nkey = "{SECRET}"\nknown_hosts = "x"\n{hosts}',
+            "sftp-env": f'url = "sftp://{place}/x"\n{by_env}known_hosts = {{ env = "PLANTED" }}\n{hosts}',
+            "ftps": f'url = "ftps://u:{SECRET}@{place}/*.xml"\n{hosts}',
+            "ftps-env": f'url = "ftps://{place}/x"\n{by_env}{hosts}',
+            "s3": f'url = "s3://a/x"\nusername = "{SECRET}"\npassword = "{SECRET}"\nendpoint = "http://{place}"\n{hosts}',
+            "s3-env": f'url = "s3://a/x"\n{by_env}endpoint = "http://{place}"\n{hosts}',
+            "gs": f'url = "gs://a/x"\nkey = "{SECRET}"\nevery = "1s"\n',
+            "gs-account": f'url = "gs://a/x"\nkey = \'{account}\'\nevery = "1s"\n',
+            "az": f'url = "az://a/x"\n{login}every = "1s"\n',
+            "az-env": f'url = "az://a/x"\n{by_env}every = "1s"\n',
+        }
+        assert leaks(everything_seen(acme, start, tables, tmp_path / "backup")) == {}
+
+
+def refuse(server):
+    """Answer each connection with a line that is of no protocol, and end it."""
+    while True:
+        try:
+            connection, _ = server.accept()
+        except OSError:
+            return
+        with connection:
+            connection.sendall(b"500 no\r\n")
 
 
 def test_no_secret_of_http_is_seen_anywhere(acme, start, tmp_path, site):
-    """Each secret has this word: headers, logins, queries, a credential that is an address, a body."""
-    secret, hosts = "pl4nted", 'insecure_hosts = ["127.0.0.1"]\nevery = "1s"\n'
+    """Headers, logins, queries, a credential that is an address, a body; one of them succeeds, and has a run with a report."""
+    hosts = 'insecure_hosts = ["127.0.0.1"]\nevery = "1s"\n'
     place = site.url.removeprefix("http://").partition("/")[0]
     (acme.base / "config" / "credentials").mkdir(mode=0o700)
     kept = acme.base / "config" / "credentials" / "address"
-    kept.write_text(f"http://{place}/x/{secret}?t={secret}\n")
+    kept.write_text(f"http://{place}/x/{SECRET}?t={SECRET}\n")
     kept.chmod(0o600)
+    own = f'url = "{site.url}?t={SECRET}"\nheaders = {{ Authorization = "{TOKEN}", X-Key = "{SECRET}" }}\n{hosts}'
     tables = {
-        "one": f'url = "{site.url}"\nheaders = {{ X-Api-Key = "{secret}", Authorization = "Bearer {secret}" }}\n{hosts}',
-        "two": f'url = "http://u:{secret}@{place}/jobs.csv"\n{hosts}',
-        "three": f'url = "{site.url}?token={secret}#{secret}"\n{hosts}',
-        "four": f'url = {{ credential = "address" }}\n{hosts}',
-        "five": f'url = "{site.url}"\nmethod = "POST"\nbody = {{ key = "{secret}" }}\n{hosts}',
-        "six": f'url = "http://127.0.0.1:1/x?sig={secret}"\nusername = "u"\npassword = "{secret}"\n{hosts}',
-        "seven": f'url = "https://{place}/jobs.csv?t={secret}"\n{hosts}',
-        "eight": f'url = "http://{place}/jobs.csv?t={secret}"\nevery = "1s"\n',
-        "nine": f'url = "http://h.invalid/x y?t={secret}"\n',
-        "ten": f'url = "{site.url}?t={secret}"\npages = {{ next = "a" }}\n{hosts}',
+        "good": own,
+        "headers": f'url = "{site.url}"\nheaders = {{ X-Api-Key = "{SECRET}", Authorization = "Bearer {SECRET}" }}\n{hosts}',
+        "env": f'url = {{ env = "PLANTED" }}\nheaders = {{ X-Token = {{ env = "PLANTED" }} }}\n{hosts}',
+        "login": f'url = "http://u:{SECRET}@{place}/jobs.csv"\n{hosts}',
+        "login-env": f'url = "{site.url}"\nusername = "u"\npassword = {{ env = "PLANTED" }}\n{hosts}',
+        "query": f'url = "{site.url}?token={SECRET}#{SECRET}"\n{hosts}',
+        "address": f'url = {{ credential = "address" }}\n{hosts}',
+        "body": f'url = "{site.url}"\nmethod = "POST"\nbody = {{ key = "{SECRET}" }}\n{hosts}',
+        "closed": f'url = "http://127.0.0.1:1/x?sig={SECRET}"\nusername = "u"\npassword = "{SECRET}"\n{hosts}',
+        "no-tls": f'url = "https://{place}/jobs.csv?t={SECRET}"\n{hosts}',
+        "private": f'url = "http://{place}/jobs.csv?t={SECRET}"\nevery = "1s"\n',
+        "paged": f'url = "{site.url}?t={SECRET}"\npages = {{ next = "a" }}\n{hosts}',
     }
-    for name, table in tables.items():
-        acme.feed(name, f'employer = "Acme Ltd."\n[source]\n{table}')
-        (acme.feeds / f"{name}.toml").chmod(0o600)
-    daemon = start()
-    failing, count = set[str](), len(tables)
-    while failing != tables.keys():
-        failing = {event["feed"] for event in daemon.wait_for_event("source.failed", count)}
-        count += 1
-    commands = [["feed", "fetch", name] for name in tables] + [["feed", "show", name] for name in tables]
-    commands += [["feed", "list", "--json"], ["feed", "list"], ["check", "--sources"], ["status", "--json"]]
-    seen = [daemon.text("/metrics", which="operator")]
-    pages = ("/", "/feeds", *(f"/feeds/{name}" for name in tables))
-    seen += [daemon.text(path, {"Accept": "text/html"}, which="operator") for path in pages]
-    for command in commands:
-        done = acme.run(*command)
-        seen += [done.out, done.err]
-    acme.run("backup", str(tmp_path / "backup"))
-    assert daemon.stop() == 0
-    seen += [daemon.log.read_text(), (tmp_path / "backup").read_bytes().decode("latin-1")]
-    for folder in (acme.base / "var", acme.drop_folder):
-        seen += [path.read_bytes().decode("latin-1") for path in folder.rglob("*") if path.is_file()]
-    assert [text[max(0, text.find(secret) - 200) :][:400] for text in seen if secret in text] == []
+    seen = everything_seen(acme, start, tables, tmp_path / "backup", good=["good"])
+    assert leaks(seen) == {}
+    assert "jobs.csv" in seen["runs show 1 --json"]
 
 
 def test_files_of_a_folder_are_fetched_by_the_daemon_and_deleted(acme, start, tmp_path):
