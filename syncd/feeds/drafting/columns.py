@@ -319,8 +319,8 @@ class Guess:
     """A guess at one field of a job.
 
     ``expression`` is the right-hand side in [fields], as TOML values; ``why`` the reason in words. It uses the ``columns`` and
-    gives a value for this ``share`` of the records. ``lookup`` has the entries of ``[lookup.no_date]``, or of
-    ``[lookup.position]``, that it needs."""
+    gives a value for this ``share`` of the records. ``lookup`` has the entries of ``[lookup.no_date]``, or
+    of the lookup of its field, that it needs."""
 
     field: str
     expression: object

@@ -67,7 +67,8 @@ class Trial:
     ``filled`` is field → records in which it has a value, ``own`` → records in which the record itself gives it one, ``known`` →
     records in which that is known (of the status: it is not live); ``good`` are the records that would go in, whatever their
     status, country and referenceId; ``retitled`` those with the referenceId, but not the title, of an earlier one,
-    ``elsewhere`` those that differ from it in their places alone; ``yearly`` those with pay of tens of thousands without a
+    ``elsewhere`` those that differ from it in their places alone; ``derived`` those whose
+    referenceId is derived; ``yearly`` those with pay of tens of thousands without a
     period. ``failure`` says why it could not be read."""
 
     plan: DraftPlan
@@ -82,6 +83,7 @@ class Trial:
     postings: dict[str, Mapping[str, int]] = field(default_factory=dict)
     retitled: int = 0
     elsewhere: int = 0
+    derived: int = 0
     yearly: int = 0
     pages: Counter[str] = field(default_factory=Counter)
     failure: str | None = None
@@ -125,6 +127,7 @@ class Trial:
         self.elsewhere += differ == {"locations"}
         self.unknown.add(row.unknown)
         for code, detail in row.warnings:
+            self.derived += code == "derived_reference"
             if code == "salary_no_period":
                 self.yearly += money.parse(detail.partition(": ")[2].strip('"'), _YEARLY).usable
 
@@ -246,6 +249,8 @@ class Drafter:
         shared = plain.retitled > plain.read * _LEAST_GAIN
         if name == "referenceId" and (shared or plain.long_references * 2 > plain.read):
             return True
+        if name == "referenceId" and plain.derived * 2 > plain.read:  # an id of the file's own is surer
+            return "derive" not in str(guess.expression)
         if name in _ADDRESSES:
             return name in mapped and not plain.filled[ROUTING_FIELD] and guess.share > 0.2
         filled = plain.filled[name]

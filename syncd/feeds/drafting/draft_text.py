@@ -365,7 +365,7 @@ def _lookups(findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[
                 f"The catalogue has: {' · '.join(each.name for each in entries if not each.retired)}."
             )
         yield f"[lookup.{key(lookup)}]"
-        if name == "positionType" and name in fields:
+        if name in fields:
             yield from (f"{text(code)} = {text(meaning)}" for code, meaning in fields[name].lookup.items())
         for line in lookup_lines(unknown.get(name, Counter()), name, findings.catalogue):
             yield line if line.startswith("#") else f"# {line}"

@@ -10,6 +10,7 @@ from syncd.feeds.drafting.columns import (
     AGAINST,
     DATE_KINDS,
     DATE_NAMES,
+    LEFT_OUT,
     NAMES,
     PAY_WORDS,
     PERIODS,
@@ -163,6 +164,8 @@ def guess_status(columns: ColumnSearch) -> Guess | None:
         alone = columns.named("status", lambda c: c.average <= 40 and c.share(*others) <= 0.5)
         alone = [c for c in alone if c in fit and c.name not in _VAGUE_NAMES]
         used, why = [*alone[:1], *used], "by its name; most of its words are unknown"
+    actions = [(c, meanings) for c in own if (meanings := _actions(c))][:1]
+    used = [*used, *(column for column, _ in actions if column not in used)]
     if not used:
         return None
     if len(used) > 1:
@@ -170,7 +173,20 @@ def guess_status(columns: ColumnSearch) -> Guess | None:
     source: dict[str, object] = {"from": used[0].selector}
     if len(used) > 1:
         source = {"all": [column.selector for column in used]}
-    return columns.guess("status", used, source | {"lookup": "status"}, why)
+    guess = columns.guess("status", used, source | {"lookup": "status"}, why)
+    return replace(guess, lookup=actions[0][1]) if actions else guess
+
+
+def _actions(column: Column) -> dict[str, str]:
+    """Return the statuses that the words of a column such as ``action`` mean, if it has no others: "add", "delete"."""
+    words = name_key(_GLUED.sub(" ", column.name)).split()
+    keys = {name_key(text): text for text in column.few}
+    if len(keys) < column.different or not keys.keys() <= LEFT_OUT["kept"] | LEFT_OUT["deleted"]:
+        return {}
+    if LEFT_OUT["actions"].isdisjoint(words):
+        return {}
+    meanings = {text: "archived" if key in LEFT_OUT["deleted"] else "active" for key, text in keys.items()}
+    return meanings | ({} if "archived" in meanings.values() else {"delete": "archived"})
 
 
 def _is_named_status(column: Column) -> bool:
