@@ -358,6 +358,19 @@ def test_errors_of_one_kind_are_listed_with_their_values(board):
     assert "“half day” 3 ×, “night” 2 ×, “moon” 1 ×" in words
 
 
+def test_a_fault_that_a_row_has_several_times_is_there_once_and_what_is_not_kept_is_not_called_nothing(board):
+    feed = board.feed("max_rejected = { percent = 100, rows = 9 }")
+    rows = [
+        board.row("a"),
+        board.row("b", description='<p onclick="x"><i onclick="y">a</i></p><script>z</script>'),
+    ]
+    run = board.deliver(feed, [*rows, board.row("c", title="")])
+    html = page_of(partners(board, run))
+    assert [len(row["errors"]) for row in partners(board, run)["rejectedRows"]] == [4, 1]
+    assert (html.count("<code>b</code>"), html.count("<code>c</code>")) == (1, 1)
+    assert html.count(">nothing<") == 1, "of the title"
+
+
 def test_the_file_of_rejected_records_is_named(board, feed):
     run = board.deliver(feed, [board.row("a"), board.row("b", title=None)])
     html = page_of(partners(board, run, "1-jobs.json.rejected.json"))

@@ -146,10 +146,12 @@ def _errors(rows: Iterable[dict[str, Any]], letter: Letter) -> list[_Group]:
     """Return the rejected rows by field and code of a problem. A row with several problems is in several groups."""
     groups = _Groups()
     for row in rows:
-        problems = [
+        # two that are the same in words are one
+        distinct = dict.fromkeys(
             shared_problem(pointer, code, sentences.problem(letter, pointer, code, detail), value)
             for pointer, code, detail, value in (error.values() for error in row["errors"])
-        ]
+        )
+        problems = [*distinct]
         by_kind: dict[int, tuple[Kind, list[Problem]]] = {}
         for kind, problem in groups.kinds.add_errors(row["record"], problems):
             by_kind.setdefault(id(kind), (kind, []))[1].append(problem)
