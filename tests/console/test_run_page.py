@@ -1,6 +1,7 @@
 """The page of a run whose file has many faults."""
 
 import re
+import time
 from html import unescape
 
 from syncd.domain import FeedWarning, RejectedRow
@@ -9,9 +10,10 @@ from syncd.store import run_results
 from syncd.sync.report import letter_of
 from syncd.sync.report.files.html import render_html
 from syncd.sync.report.reports import partner_report
+from tests.amounts import WHOLE
 
-#: More than a page could group once.
-ROWS = 12_000
+#: More than a page could group once; the seconds that the page may take.
+ROWS, MAX_SECONDS = 100_000 if WHOLE else 12_000, 0.3
 
 
 def _rejected(number):
@@ -34,10 +36,19 @@ async def test_rejected_rows_are_counted_to_the_last_one_and_as_report_and_comma
     warnings = [FeedWarning("title_cut", f"title cut to {n % 7} characters", n) for n in range(1, ROWS)]
     world.board.store.write(lambda tx: run_results.add_warnings(tx, 1, warnings))
     world.board.store.write(lambda tx: run_results.add_rejected(tx, 1, map(_rejected, range(1, ROWS + 1))))
-    page = (await (await browse()).get("/runs/1"))[1]
+    browser, took = await browse(), []
+    for _ in range(3):
+        began = time.perf_counter()
+        page = (await browser.get("/runs/1"))[1]
+        took.append(time.perf_counter() - began)
+    assert min(took) < MAX_SECONDS
     kinds = re.findall(r'<span class="n">([\d,]+) ×</span>(\S+): <code>(\w+)', page)
-    expected = [("8,000", "/title", "required"), ("4,000", "/locations/description", "unknown_place")]
-    assert kinds == [*expected, ("12", "/closeDate", "invalid_date")]
+    places, dates = ROWS // 3, len(range(7, ROWS + 1, 1000))
+    assert kinds == [
+        (f"{ROWS - places:,}", "/title", "required"),
+        (f"{places:,}", "/locations/description", "unknown_place"),
+        (f"{dates:,}", "/closeDate", "invalid_date"),
+    ]
     assert f'<span class="n">{ROWS - 1:,} ×</span><code>title_cut</code>' in page
     shown = command("runs", "show", "1", text=True)
     assert re.findall(r"([\d,]+) ×  (\S*) +(\w+)  ", shown)[:3] == kinds
@@ -46,9 +57,9 @@ async def test_rejected_rows_are_counted_to_the_last_one_and_as_report_and_comma
         lambda tx: render_html(partner_report(tx, 1, None), letter_of(tx, "acme"))
     )
     assert [re.sub(r"\D", "", number) for number in re.findall(r'<span class="n">([\d,]+) ', report)][:3] == [
-        "8000",
-        "4000",
-        "12",
+        str(ROWS - places),
+        str(places),
+        str(dates),
     ]
     assert (
         "The first rows: record 7, line 8 (<code>r7</code>); record 1,007, line 1,008 (<code>r1007</code>)"

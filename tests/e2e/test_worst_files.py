@@ -121,6 +121,9 @@ def test_a_file_or_a_folder_that_the_daemon_may_not_use_is_named_and_used_once_i
     ]
     why = "it cannot be opened: Permission denied; syncd's user needs to read it"
     assert {stray["reason"] for stray in strays} == {why}
+    status, state = daemon.request("GET", "/readyz")
+    assert (status, state["ready"], state["well"]) == (200, True, False)
+    assert state["feeds"] == f"acme: {folder}/secret.csv: {why}; marked: {marked}/secret.csv: {why}"
     serves(daemon)
     for place_of in (folder, marked):
         (place_of / "secret.csv").chmod(0o644)
