@@ -49,7 +49,7 @@ _SOURCE = re.compile(
     rf"{_GAP}(?:[\[{{]{_GAP}(?:\{{{_GAP})?{_QUOTE}[\w$@:.-]{{1,40}}{_QUOTE}{_GAP}(?::|=>)"
     rf"|\[{_GAP}{_QUOTE}[^\"'\[\]<>]{{1,200}}{_QUOTE}{_GAP}(?:\]|,{_GAP}{_QUOTE})"
     r"|\{\\rtf\d|[aOs]:\d{1,6}:(?:\{|\"|&quot;)|%3C[a-zA-Z]|\\u003[cC]|data:[\w/+.-]{3,40};base64,|b['\"](?:<|&lt;)"
-    rf"|(?={_BASE64}*[a-z])(?={_BASE64}*[A-Z])(?={_BASE64}*\d){_BASE64}{{80}})"
+    rf"|(?={_BASE64}{{80}})(?={_BASE64}*[a-z])(?={_BASE64}*[A-Z])(?={_BASE64}*\d){_BASE64}{{80}})"
 )
 #: A character or a line end as JSON escapes it; é in an e-mail, and in the title of an address.
 _ESCAPED = re.compile(r"\\(?:u(?:00[0-9a-fA-F]|20[12]|d8|D8)[0-9a-fA-F]|r\\n|n(?![a-z]))")
@@ -65,7 +65,7 @@ _FAULT = re.compile(
 #: A host that the public does not reach; the place of an id that was not filled in.
 _NO_PAGE = re.compile(
     r"^https?://(?:[^/?#@]*@)?(?:localhost|127(?:\.\d+){3}|10(?:\.\d+){3}|192\.168\.\d+\.\d+|172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+"
-    r"|0\.0\.0\.0|\[::1\]|[^/?#:]+\.(?:local|localhost|localdomain|internal|intranet|lan))(?=[:/?#]|$)"
+    r"|0\.0\.0\.0|\[::1\]|[a-z0-9-]+|[^/?#:]+\.(?:local|localhost|localdomain|internal|intranet|lan|corp))(?=[:/?#]|$)"
     r"|/(?:undefined|null|NaN)(?=[/?#]|$)|=(?:undefined|%5Bobject)|%7B%7B|\$%7B|%5Bobject",
     re.IGNORECASE,
 )
@@ -102,7 +102,7 @@ def damage_of(field: str, text: str) -> str | None:
         return _in_words(field, "is the source of a text", match)
     if "\\" in plain and (match := _ESCAPED.search(plain)):
         return _in_words(field, "has escaped characters", match)
-    if "=C3=" in plain and (match := _QUOTED.search(plain)):
+    if "=" in plain and "=C3=" in plain and (match := _QUOTED.search(plain)):
         return _in_words(field, "has escaped characters", match)
     if field == "title":
         if "%" in plain and (match := _IN_ADDRESS.search(plain)):

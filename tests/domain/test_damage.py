@@ -136,7 +136,8 @@ def test_a_tag_is_damage_in_a_title_alone(text):
 @pytest.mark.parametrize(
     "url",
     [
-        "http://localhost/jobs/1", "https://127.0.0.1:8080/1", "http://10.1.2.3/1", "https://172.16.0.9", "http://hr.acme.local/1?a=b",
+        "http://localhost/jobs/1", "http://intranet/1", "http://ats01:8080/1", "https://ats.acme.corp/1",
+        "https://127.0.0.1:8080/1", "http://10.1.2.3/1", "https://172.16.0.9", "http://hr.acme.local/1?a=b",
         "https://[::1]/1", "https://acme.example/jobs/undefined", "https://acme.example/null/apply", "https://acme.example/?job=undefined",
         "https://acme.example/%7B%7Bid%7D%7D", "https://acme.example/$%7Bid%7D", "https://acme.example/?o=%5Bobject%20Object%5D",
     ],

@@ -25,12 +25,6 @@ from syncd.feeds.text import HOST, boolean, integer, is_formula_error, spelled, 
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?E\+\d+\Z", re.IGNORECASE)
 _MAILTO = re.compile(r"\Amailto:", re.IGNORECASE)
 _BARE_EMAIL = re.compile(r"[^\s@/:?<>]{1,100}@(?:[a-z0-9-]+\.)+[a-z]{2,24}", re.IGNORECASE)
-#: An address that leads nowhere for the public: a name without a dot, or one of a network of its own.
-_NOT_PUBLIC = re.compile(
-    r"https?://(?:[^/@]*@)?(?:[a-z0-9-]+|(?:127|10)(?:\.\d+){3}|192\.168(?:\.\d+){2}|172\.(?:1[6-9]|2\d|3[01])(?:\.\d+){2}"
-    r"|[a-z0-9.-]+\.(?:local|localhost|localdomain|internal|intranet|lan|corp))(?:[:/?#]|\Z)",
-    re.IGNORECASE,
-)
 _NAMED_ADDRESS = re.compile(r"[^<>@]{0,200}<\s?([^<>\s@]{1,200}@[^<>\s@]{1,300})\s?>")
 
 
@@ -135,8 +129,6 @@ def _clean_line(value: object, name: str, log: RowLog) -> str:
 def _url(value: object, log: RowLog) -> object:
     """Return an address. A host without a scheme gets one, ``&amp;`` becomes ``&``, and an e-mail address a link to it."""
     text = spelled(value).replace("&amp;", "&")
-    if _NOT_PUBLIC.match(text):
-        log.note("url_not_public", f"only computers of one network can open {text[:100]}")
     if not HOST.match(text):
         return f"mailto:{text}" if _BARE_EMAIL.fullmatch(text) else text
     log.note("url_scheme_added", f"https:// was put before {text[:100]}")

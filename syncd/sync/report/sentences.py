@@ -108,7 +108,6 @@ _REMARKS = {
     "control_characters": "Characters that cannot be shown were taken out of texts.",
     "references_replaced": "Signs such as &eacute; were replaced by their letters.",
     "url_scheme_added": "https:// was put before web addresses.",
-    "url_not_public": "Web addresses lead to computers that people outside cannot reach.",
     "location_abroad": "Places outside Canada were left out.",
     "location_nowhere": "Texts that name no place were left out of the places.",
     "place_assumed": "The province is missing. A place in Canada was assumed.",

@@ -412,29 +412,6 @@ def test_an_email_address_where_a_link_is_expected_is_one_to_apply_at():
         assert row(APPLY, {"u": text}).body["applicationUrl"] == text
 
 
-@pytest.mark.parametrize(
-    ("url", "private"),
-    [
-        *(
-            (f"{host}/jobs/1", True)
-            for host in ("http://localhost", "https://LOCALHOST:8080", "http://intranet", "http://ats01")
-        ),
-        *(
-            (f"http://{host}", True)
-            for host in ("127.0.0.1:80/x", "10.1.2.3/x", "192.168.0.5", "172.20.1.1/x", "hr.acme.local/x")
-        ),
-        *(
-            (f"https://{host}/x", False)
-            for host in ("acme.example", "jobs.local.example", "11.1.2.3", "172.40.1.1", "localhost.ca")
-        ),
-        ("https://acme.example/http://localhost/", False),
-    ],
-)
-def test_an_address_that_only_one_network_opens_has_a_warning(url, private):
-    mapped = row(APPLY, {"u": url})
-    assert (mapped.body["applicationUrl"], codes(mapped)) == (url, ["url_not_public"] * private)
-
-
 PARTS = {"salary": {"amount": "a", "maxAmount": "b", "period": {"value": "Hourly"}, "currency": "c"}}
 
 
