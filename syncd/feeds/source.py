@@ -293,6 +293,8 @@ def _value(value: object) -> Value:
         ((kind, name),) = value.items()
         if kind in _NAMES and isinstance(name, str) and _NAMES[kind].fullmatch(name):
             return Secret(kind, name)
+    if isinstance(value, dict):
+        raise ValueFault("must be { credential = NAME }, NAME without a folder, or { env = NAME }")
     raise ValueFault("must be a text of one line, { credential = NAME } or { env = NAME }")
 
 

@@ -22,8 +22,11 @@ KEYS = ("url", "board", "every", "at", *dict.fromkeys(key for keys in SCHEMES.va
 #: The characters that make a pattern of the last part of a path.
 PATTERN = re.compile(r"[*?\[]")
 _NEEDED = {
-    "username": "the user of the server",
-    "known_hosts": "the lines of ssh-keyscan HOST, once its owner has said that they are right",
+    "sftp": {
+        "username": "the user of the server",
+        "known_hosts": "the lines of ssh-keyscan HOST, once its owner has said that they are right",
+    },
+    "az": {"username": "the name of the storage account"},
 }
 
 
@@ -65,13 +68,14 @@ def _check_path(url: str, path: str) -> None:
 def key_faults(parts: SplitResult, keys: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield each key that is missing or that the protocol does not have, with the fault."""
     scheme = parts.scheme
-    needed = {"sftp": ("username", "known_hosts"), "az": ("username",)}.get(scheme, ())
     own = SCHEMES[scheme]
     for key in keys:
         if key in KEYS and key not in ("url", "board", "every", "at", *own):
             yield key, f"is not a key of {scheme}, which has {', '.join(own)}"
-    for key in needed:
+    for key, what in _NEEDED.get(scheme, {}).items():
         if key not in keys and not (key == "username" and parts.username):
-            yield key, f"is missing: {_NEEDED[key]}"
+            yield key, f"is missing: {what}"
+    if scheme == "s3" and "username" in keys and "password" not in keys:
+        yield "password", "is missing: the secret of the key whose id is username"
     if scheme == "sftp" and not {"key", "password"} & {*keys} and parts.password is None:
         yield "key", "is missing: the contents of a private key, or password"

@@ -41,9 +41,10 @@ class Place(NamedTuple):
         parts = urlsplit(request.url)
         folder, _, name = unquote(parts.path).rpartition("/")
         endpoint = (request.endpoint or environ.get("AWS_ENDPOINT_URL")) if parts.scheme == "s3" else None
-        host = (urlsplit(endpoint).hostname if endpoint else parts.hostname) or "this machine"
+        host = parts.hostname or "this machine"
         if parts.scheme in ("s3", "gs", "az"):
             folder = f"{parts.netloc}{folder}"
+            host = (urlsplit(endpoint).hostname if endpoint else None) or f"{parts.scheme}://{parts.netloc}"
         return cls(parts.scheme, parts.netloc, host, folder, name, endpoint)
 
     @property

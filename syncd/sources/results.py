@@ -108,7 +108,8 @@ def too_long(times: Times) -> SourceError:
 
 
 def wrong_certificate(host: str, why: str) -> SourceError:
-    return SourceError(f"the certificate of {host} is wrong: {why or 'it is not for this host'}")
+    reason = f"the certificate of {host} is wrong: {why or 'it is not for this host'}"
+    return SourceError(f"{reason}; ask its owner, or name its authority in SSL_CERT_FILE")
 
 
 def no_tls(host: str, error: OSError) -> SourceError:

@@ -186,6 +186,7 @@ _WORDS = {
     "NotADirectoryError": _MISSING,
     "ResourceNotFoundError": _MISSING,
     "KeyExchangeFailed": "{} offers no encryption that this machine accepts",
+    "AzureSigningError": "password is not a key of a storage account",
     "ParamValidationError": "the url of [source] has no bucket that there can be at {}",
 }
 #: Errors after which another try may succeed.
@@ -218,8 +219,9 @@ def _explained(error: BaseException, host: str) -> SourceError:
         return refused(status)
     for cause in causes:
         names = [kind.__name__ for kind in type(cause).__mro__]
-        if isinstance(cause, SSLCertVerificationError):
-            return wrong_certificate(host, cause.verify_message)
+        why = getattr(cause, "verify_message", None)  # aiohttp's error of this kind has none, but its cause
+        if isinstance(cause, SSLCertVerificationError) and why is not None:
+            return wrong_certificate(host, why)
         if isinstance(cause, FtpError):
             code = str(cause)[:3]
             text = _FTP.get(

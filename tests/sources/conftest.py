@@ -3,6 +3,7 @@
 import asyncio
 import re
 import socket
+import ssl
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +17,7 @@ from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.source import Request
 from syncd.sources import Seen, guard, http, servers
 from syncd.sources.results import TIMES, SourceError
+from tests.certificates import make_certificate
 from tests.e2e.conftest import acme, cli, installation, start  # noqa: F401 - fixtures
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "sources.md").read_text()
@@ -120,6 +122,15 @@ class RawSite:
 async def raw_site():
     async with RawSite() as site:
         yield site
+
+
+@pytest.fixture
+async def self_signed(tmp_path):
+    """The host and port of a server whose certificate nobody knows."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*make_certificate(tmp_path, "IP:127.0.0.1"))
+    async with await asyncio.start_server(lambda *_: None, "127.0.0.1", ssl=context) as server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
 @dataclass

@@ -153,7 +153,8 @@ async def test_what_is_refused_says_why(serve, trusted, incoming):
 
 async def test_a_certificate_of_an_authority_that_nobody_knows(serve, incoming):
     refused = await incoming.refused(serve().request("jobs.xml"))
-    assert refused == ("the certificate of 127.0.0.1 is wrong: self-signed certificate", False)
+    advice = "ask its owner, or name its authority in SSL_CERT_FILE"
+    assert refused == (f"the certificate of 127.0.0.1 is wrong: self-signed certificate; {advice}", False)
 
 
 async def test_a_certificate_for_another_host(serve, certificates, monkeypatch, incoming):

@@ -170,7 +170,7 @@ REFUSED = {
     429: ("429 Too Many Requests", True),
     502: ("502 Bad Gateway", True),
     503: ("503 Service Unavailable", True),
-    LOST: ("the connection to acme was lost", True),
+    LOST: ("the connection to {} was lost", True),
 }
 
 
@@ -179,8 +179,19 @@ REFUSED = {
 async def test_a_refusal_is_final_without_more_tries(scheme, status, google, azure, incoming):
     site = google if scheme == "gs" else azure
     site.status = status
-    assert await incoming.refused(ask(scheme)) == REFUSED[status]
+    text, temporary = REFUSED[status]
+    assert await incoming.refused(ask(scheme)) == (text.format(f"{scheme}://acme"), temporary)
     assert len(site.asked) <= (2 if status == LOST else 1)  # aiohttp asks a second time if a connection ends
+
+
+@pytest.mark.parametrize("scheme", ["gs", "az"])
+async def test_a_certificate_that_nobody_knows(scheme, public, self_signed, incoming, monkeypatch):
+    monkeypatch.setattr(buckets, {"gs": "GOOGLE", "az": "AZURE"}[scheme], f"https://{self_signed}")
+    text, temporary = await incoming.refused(ask(scheme))
+    assert text.startswith(
+        f"the certificate of {scheme}://acme is wrong: self-signed certificate; ask its owner"
+    )
+    assert not temporary
 
 
 HOSTS = {"gs": "storage.googleapis.com", "az": "acmestorage.blob.core.windows.net"}
@@ -211,6 +222,11 @@ async def test_variables_of_the_environment_lead_to_no_other_server(scheme, name
 async def test_a_storage_account_is_no_part_of_an_address(account, incoming):
     text, _ = await incoming.refused(ask("az", username=account))
     assert text.startswith("username is not the name of a storage account")
+
+
+async def test_a_password_that_is_not_the_key_of_a_storage_account(azure, incoming):
+    refused = await incoming.refused(ask("az", password="not base64!"))
+    assert refused == ("password is not a key of a storage account", False)
 
 
 @pytest.mark.parametrize(

@@ -378,7 +378,8 @@ async def safe_site(certificate):
 
 async def test_a_certificate_that_is_wrong(safe_site, site, incoming):
     error = await incoming.refusal(f"{safe_site}/jobs.xml")
-    assert str(error) == "the certificate of localhost is wrong: self-signed certificate"
+    advice = "ask its owner, or name its authority in SSL_CERT_FILE"
+    assert str(error) == f"the certificate of localhost is wrong: self-signed certificate; {advice}"
     assert not error.temporary
 
 

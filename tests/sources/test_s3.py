@@ -92,6 +92,12 @@ async def test_what_is_refused_says_why(bucket, ask, incoming):
     assert (text, temporary) == ("the connection to 127.0.0.1 was lost", True)
 
 
+async def test_a_certificate_that_nobody_knows(ask, self_signed, incoming):
+    text, temporary = await incoming.refused(ask("acme/jobs.xml", endpoint=f"https://{self_signed}"))
+    assert text.startswith("the certificate of 127.0.0.1 is wrong: self-signed certificate; ask its owner")
+    assert not temporary
+
+
 async def test_the_endpoint_of_the_environment_is_guarded_too(bucket, ask, incoming, monkeypatch, names):
     monkeypatch.setenv("AWS_ENDPOINT_URL", ask("acme/x").endpoint)
     (file,) = await incoming.take(ask("acme/out/jobs.xml", endpoint=None))

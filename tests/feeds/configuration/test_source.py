@@ -108,7 +108,7 @@ def test_a_body_that_is_a_table_is_json():
         ),
         (
             'url = { credential = "../x" }',
-            "source.url: must be a text of one line, { credential = NAME } or { env = NAME }",
+            "source.url: must be { credential = NAME }, NAME without a folder, or { env = NAME }",
         ),
         ('url = "https://h/"\nevery = "10ms"', "source.every: must be at least 1s"),
         (
@@ -197,7 +197,11 @@ def test_each_protocol_has_keys_of_its_own(text):
             " username, password, headers, pages, method, body, insecure_hosts",
         ),
         ('url = "file:///x"\nusername = "u"', "source.username: is not a key of file, which has after"),
-        ('url = "az://c/x"', "source.username: is missing: the user of the server"),
+        ('url = "az://c/x"', "source.username: is missing: the name of the storage account"),
+        (
+            'url = "s3://a/x"\nusername = "id"',
+            "source.password: is missing: the secret of the key whose id is username",
+        ),
         (
             'url = "s3://b/x"\nendpoint = "storage.example"',
             "source.endpoint: must be an address like https://storage.acme.example",
