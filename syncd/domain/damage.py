@@ -55,7 +55,9 @@ _SOURCE = re.compile(
 _ESCAPED = re.compile(r"\\(?:u(?:00[0-9a-fA-F]|20[12]|d8|D8)[0-9a-fA-F]|r\\n|n(?![a-z]))")
 _QUOTED = re.compile(r"=C3=[89AB][0-9A-F]")
 _IN_ADDRESS = re.compile(r"%(?:C3%[89AB][0-9A-F]|20|2C|26)")
-#: Text that stands for one to come; the error of a program, in place of a text or before it.
+#: Text that stands for one to come; the error of a program, in place of a text or before it. Both are looked for at its
+#: beginning.
+_HEAD = 400
 _STAND_IN = re.compile(r"[Ll]orem ipsum")
 _FAULT = re.compile(
     r"(?:Warning|Notice|Deprecated|[Ee]rror)(?:</(?:b|strong)>)?:\s.{1,400}? on line (?:<(?:b|strong)>)?\d"
@@ -92,11 +94,10 @@ def damage_of(field: str, text: str) -> str | None:
             return _in_words(field, "has characters that were lost", match)
     if _has_placeholder_mark(plain) and (match := _PLACEHOLDER.search(plain)):
         return _in_words(field, "has a placeholder of a template", match)
-    if "orem ipsum" in plain and (match := _STAND_IN.search(plain)):
+    head = plain[:_HEAD]
+    if "orem ipsum" in head and (match := _STAND_IN.search(head)):
         return _in_words(field, "is not written yet", match)
-    if (" on line " in plain or ":line " in plain or "Traceback (" in plain) and (
-        match := _FAULT.search(plain)
-    ):
+    if ("line " in head or "Traceback" in head) and (match := _FAULT.search(head)):
         return _in_words(field, "has the error of a program", match)
     if match := _SOURCE.match(plain):
         return _in_words(field, "is the source of a text", match)

@@ -11,7 +11,7 @@ import ijson
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import EACH, WITHIN, larger_total, member_path, parsed_path
+from syncd.feeds.readers.records import EACH, WITHIN, folded, larger_total, member_path, parsed_path
 from syncd.feeds.readers.source import over_limit
 
 #: Stands for an element of an array in a path. It is not the name of a member: names have no lone surrogates.
@@ -32,7 +32,12 @@ _OPENING = re.compile(rb"[\[{]")
 #: The parser looks at all of a number again with each chunk.
 _MAX_VALUE = 10 << 20
 #: Members of the root that may have the number of records; the object that has the records may, too.
-_ABOUT = frozenset(("meta", "metadata", "paging", "pagination", "page"))
+_ABOUT = frozenset(("meta", "metadata", "paging", "pagination", "page", "pageinfo"))
+#: Members about the records, without case, ``_`` and ``-``, that say that others follow: true, or where they are.
+_MORE = frozenset("hasmore hasmoreitems hasnext hasnextpage".split())
+_NEXT = frozenset(
+    "next nextcursor nextlink nextpage nextpagetoken nextpageurl nexttoken nexturl @odata.nextlink".split()
+)
 #: How the names of members begin that were attributes of XML.
 _ATTRIBUTES = ("@", "_", "-", "$", "#")
 #: This many other arrays are named where the records are not found.
@@ -81,6 +86,7 @@ class OuterParser:
         self._any_records = False
         self.kind = ""
         self.declared: int | None = None
+        self.more: str | None = None
 
     def feed(self, data: bytes, at: int, line: int, offset: int) -> int:
         """Take ``data`` from ``at`` on, at that line and offset of the file. Return where the records begin, or its end."""
@@ -146,12 +152,17 @@ class OuterParser:
                 raise over_limit("depth", f"nested deeper than {self._limits.depth}", offset=self._offset)
         elif event in _CLOSING:
             self._key = self._stack.pop()
-        elif (event == "number" and isinstance(value, int)) or event == "string":
+        elif value and event in ("number", "string", "boolean"):
             *above, name = self._at() or (None,)
-            about = all(str(step).casefold() in _ABOUT or step in (self._place or ()) for step in above)
-            if name is not None and about:
-                name = "total" if name == "count" and not above else name
-                self.declared = larger_total(self.declared, name, value)
+            about = all(folded(str(step)) in _ABOUT or step in (self._place or ()) for step in above)
+            if name is None or not about:
+                return
+            if folded(name) in (_MORE if value is True else _NEXT):
+                self.more = name
+            elif value is not True:
+                self.declared = larger_total(
+                    self.declared, "total" if name == "count" and not above else name, value
+                )
 
     def _at(self) -> tuple[str | None, ...]:
         return (*self._stack[1:], self._key) if self._stack else ()

@@ -135,7 +135,7 @@ class JsonReader(_JsonReader):
             else:
                 yield from self._contained(b"}" if outer.kind == "members" else b"]")
         outer.finish()
-        self.declared = outer.declared
+        self.declared, self.more = outer.declared, outer.more
 
     def _contained(self, closing: bytes) -> Iterator[Record]:
         if self._separator():

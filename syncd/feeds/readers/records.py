@@ -41,10 +41,15 @@ _WHOLE = re.compile(r"[0-9]+|[0-9]{1,3}(?:[,\s'’][0-9]{3})+")
 _MAX_DIGITS = 9
 
 
+def folded(name: str) -> str:
+    """Return the name of a member without case, ``_`` and ``-``."""
+    return re.sub("[_-]", "", name).casefold()
+
+
 def larger_total(declared: int | None, name: str, value: object) -> int | None:
     """Return the number of records that a file declares, after one more of its members, elements or attributes: the largest of
     all that are named after a total, as a number or in words such as "1,038"."""
-    if re.sub("[_-]", "", name.rpartition("}")[2]).casefold() not in _TOTALS:
+    if folded(name.rpartition("}")[2]) not in _TOTALS:
         return declared
     text = str(value).strip()
     if not _WHOLE.fullmatch(text):
@@ -127,8 +132,9 @@ class FeedReader(ABC):
     UTF-8. ``bytes_read`` is for progress; ``number`` is that of the last record.
 
     Final only after the last record: ``declared`` is the number of records that the file says it has, if it says so.
-    ``header`` has the CSV's cells as they are written. ``mended``: the file has the marks of a file of rejected rows
-    (``syncd_errors``). ``withheld`` says why nothing may be archived from these records.
+    ``more`` is the member by which it says that others follow. ``header`` has the CSV's cells as they are written. ``mended``:
+    the file has the marks of a file of rejected rows (``syncd_errors``).
+    ``withheld`` says why nothing may be archived from these records.
     ``nameless``: the numbers of the columns without a name that have values. ``line_end``: whether the last record of a CSV has a
     line end; None in other formats. ``controls`` is the number of control characters that were left out in recovery mode."""
 
@@ -140,6 +146,7 @@ class FeedReader(ABC):
     def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
         self.source = source
         self.declared: int | None = None
+        self.more: str | None = None
         self.header: list[str] | None = None
         self.mended = False
         self.withheld: str | None = None

@@ -147,6 +147,7 @@ class ZipReader(FeedReader):
         self.line_end = reader.line_end if self.line_end is None else self.line_end and reader.line_end
         self.source.guessed |= reader.encoding_guessed
         self.controls += reader.controls
+        self.more = reader.more  # that of the last member: each may be a page
         if reader.declared is not None:
             self._declared.append(reader.declared)
             same = len(set(self._declared)) == 1

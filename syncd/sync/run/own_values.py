@@ -91,11 +91,12 @@ class _Changes:
 
 class OwnValues:
     """The changes of the own values of active jobs. ``repaid``: jobs that keep the digits of their pay, in another unit or with
-    another decimal point. ``displaced``: jobs that get a place that nobody knows."""
+    another decimal point; ``halved``: that have one amount in place of two. ``displaced``: jobs that get a place that nobody
+    knows."""
 
     def __init__(self) -> None:
         self._changes = [(kind, _Changes()) for kind in _KINDS]
-        self.repaid = self.displaced = 0
+        self.repaid = self.halved = self.displaced = 0
 
     def add(self, old: Job, new: Job) -> None:
         """Add an update: the job as it was, and as it would be."""
@@ -109,6 +110,7 @@ class OwnValues:
             self.displaced += any(not place.id for place in new.locations)
         was, now = old.salary, new.salary
         if was and now and was.amount and now.amount and was != now:
+            self.halved += bool(was.max_amount) and not now.max_amount
             if was.amount == now.amount:
                 self.repaid += was.max_amount == now.max_amount and was.period != now.period
             else:

@@ -265,6 +265,8 @@ class _Reading:
             return False, reader.withheld
         if reader.declared is not None and reader.declared > self._read:
             return False, f"the file says that it has {reader.declared} records, but {self._read} were found"
+        if reader.more is not None:
+            return False, f"the file says that other records follow it (`{reader.more}`)"
         return True, None
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from syncd.domain import FeedLimits, Run
+from tests.feeds.spreadsheets import zipped
 from tests.sync.board import LONG_TEXT, Board, Row, not_none
 from tests.sync.histories.forms import dump
 from tests.sync.native_files import as_csv, as_xml
@@ -120,6 +121,31 @@ def test_a_file_declares_the_number_of_its_records_under_several_names_and_as_te
         run = board.deliver(feed, content)
         assert run.withheld == f"the file says that it has {number} records, but 3 were found"
         assert board.active() == references(1, 4)
+
+
+@pytest.mark.parametrize(
+    ("about", "more"),
+    [
+        ({"hasMore": True}, "hasMore"), ({"pageInfo": {"has_next_page": True}}, "has_next_page"),
+        ({"next": "https://acme.example/jobs?page=2"}, "next"), ({"meta": {"next_page": 2}}, "next_page"),
+        ({"hasMore": False, "next": None, "nextPageToken": ""}, None), ({"filters": {"next": "all"}, "page": True}, None),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("behind", [True, False])
+def test_a_page_of_a_longer_list_only_adds_and_updates(
+    board: Board, about: dict[str, Any], more: str | None, *, behind: bool
+) -> None:
+    feed = board.feed('[read]\nrecords = "jobs"')
+    board.deliver(feed, {"jobs": board.rows(1, 10)})
+    jobs = {"jobs": board.rows(2, 11)}
+    page = jobs | about if behind else about | jobs
+    run = board.deliver(feed, page)
+    assert run.withheld == (more and f"the file says that other records follow it (`{more}`)")
+    assert board.active() == references(1 if more else 2, 11)
+    if more:  # the last of the pages in an archive decides
+        pages = {"1.json": json.dumps(page), "2.json": json.dumps({"jobs": board.rows(12, 12)})}
+        assert outcome(board.deliver(feed, zipped(pages))) == ("succeeded", None)
+        assert board.active() == references(2, 12)
 
 
 def test_a_file_whose_archiving_is_withheld_is_still_held_for_too_many_rejected_rows(board: Board) -> None:
@@ -971,6 +997,19 @@ def test_other_labels_and_places_that_nobody_knows_hold_everything(
     held = bool(words) and first == 12
     assert outcome(run) == (("held", "all") if held else ("succeeded", None))
     assert (f"12 of 12 active jobs would get {words}" in (run.reason or "")) == held
+
+
+@pytest.mark.parametrize("pay", ["$21.50/hr", "$25.00/hr"])
+@pytest.mark.parametrize("number", [7, 6])
+def test_one_amount_of_pay_in_place_of_two_holds_everything(board: Board, number: int, pay: str) -> None:
+    feed = board.feed(MAPPED)
+    rows = [row | {"pay": "$21.50 - $25.00/hr"} for row in json.loads(own(1, 12))]
+    board.deliver(feed, dump("json", rows))
+    run = board.deliver(
+        feed, dump("json", [row | {"pay": pay} if n < number else row for n, row in enumerate(rows)])
+    )
+    words = "7 of 12 active jobs would have one amount of pay in place of two (58.3 %"
+    assert (words in (run.reason or "")) == (run.state == "held") == (number == 7)
 
 
 def test_values_that_fewer_rows_than_the_limit_lose_are_a_warning(board: Board) -> None:
