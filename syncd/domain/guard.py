@@ -25,7 +25,7 @@ def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
 
     A hold on everything wins over a hold on the archiving. Several reasons of one kind are joined; ``code`` is that
     of the first: ``max_rejected`` ``rekeyed`` ``unrelated`` ``retitled`` ``shrunk`` ``bared`` ``emptied`` ``uniform``
-    ``swapped`` ``relabelled`` ``displaced`` ``halved`` ``repaid`` ``places_assumed`` ``damaged_text``
+    ``swapped`` ``relabelled`` ``displaced`` ``misdated`` ``halved`` ``repaid`` ``places_assumed`` ``damaged_text``
     ``older_bytes`` (everything),
     ``empty`` ``without_reference`` ``feed_changed`` ``max_archive`` (archiving). ``write_failed`` shows later."""
     missing = counts.missing if archives else 0
@@ -97,6 +97,11 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
             "active jobs would get another {} (a code that means something else?)",
         ),
         ("displaced", {"place": counts.displaced}, "active jobs would get a {} that is not known"),
+        (
+            "misdated",
+            {"close date": counts.misdated},
+            "active jobs would have a {} a day earlier, or the same of another year",
+        ),
         ("halved", {"pay": counts.halved}, "active jobs would have one amount of {} in place of two"),
     ):
         for what, number in numbers.items():

@@ -4,6 +4,7 @@ digits of pay in another unit. Nobody edits jobs so: a column has gone wrong (do
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from datetime import date
 from decimal import Decimal
 from operator import attrgetter
 from typing import NamedTuple
@@ -14,6 +15,9 @@ from syncd.domain import Job, Routing, Status
 _MAX_COMPARED, _SHARE = 5_000, 8
 #: The different values that one for many jobs is among.
 _MAX_FIRST = 8
+_DATE = "close date"
+#: The least number of different close dates that do not all slip.
+_MIN_DATES = 3
 _VISIT = re.compile("[?;]")
 #: The factors of an amount of pay whose decimal point moves.
 _POWERS_OF_TEN = frozenset(Decimal(10) ** power for power in range(-5, 6) if power)
@@ -46,6 +50,7 @@ _KINDS = (
     _Kind("address to apply at", _address),
     _Kind("place", attrgetter("locations"), 2),
     _Kind("pay", attrgetter("salary"), 3, 5),
+    _Kind(_DATE, attrgetter("close_date"), new_in=3),
     _Kind("position type", attrgetter("position_type"), 2, labels=2),
     _Kind("category", attrgetter("categories"), 2, labels=3),
 )
@@ -89,6 +94,25 @@ class _Changes:
         return self.number if new * new_in < got else 0
 
 
+class _Dates:
+    """The close dates that become others. ``slips``: former date → how often it became a day earlier, or of another year."""
+
+    def __init__(self) -> None:
+        self._later = self._earlier = 0
+        self.slips = Counter[date]()
+
+    def add(self, old: date, new: date) -> None:
+        self._later += new > old
+        self._earlier += new < old
+        if (old - new).days == 1 or (old.day, old.month) == (new.day, new.month):
+            self.slips[old] += 1
+
+    @property
+    def mixed(self) -> bool:
+        """Whether many become later and many earlier."""
+        return 4 * min(self._later, self._earlier) > self._later + self._earlier
+
+
 class OwnValues:
     """The changes of the own values of active jobs. ``repaid``: jobs that keep the digits of their pay, in another unit or with
     another decimal point; ``halved``: that have one amount in place of two. ``displaced``: jobs that get a place that nobody
@@ -97,6 +121,7 @@ class OwnValues:
     def __init__(self) -> None:
         self._changes = [(kind, _Changes()) for kind in _KINDS]
         self.repaid = self.halved = self.displaced = 0
+        self._dates = _Dates()
 
     def add(self, old: Job, new: Job) -> None:
         """Add an update: the job as it was, and as it would be."""
@@ -106,6 +131,8 @@ class OwnValues:
             before, after = kind.value(old), kind.value(new)
             if before != after:
                 changes.add(before, after)
+        if old.close_date and new.close_date and old.close_date != new.close_date:
+            self._dates.add(old.close_date, new.close_date)
         if old.locations != new.locations:
             self.displaced += any(not place.id for place in new.locations)
         was, now = old.salary, new.salary
@@ -115,6 +142,12 @@ class OwnValues:
                 self.repaid += was.max_amount == now.max_amount and was.period != now.period
             else:
                 self.repaid += now.amount / was.amount in _POWERS_OF_TEN
+
+    @property
+    def misdated(self) -> int:
+        """How many jobs keep all but the year of their close date, or have it a day earlier, where they had several."""
+        slips = self._dates.slips
+        return slips.total() if len(slips) >= _MIN_DATES else 0
 
     def uniform(self, names: Iterable[str], jobs: int, *, whole: bool) -> dict[str, int]:
         """Return by name how many of the ``jobs`` that the file names get one value in place of many. ``whole``: these are all
@@ -129,11 +162,13 @@ class OwnValues:
         }
 
     def swapped(self, names: Iterable[str]) -> dict[str, int]:
-        """Return by name how many jobs get the values of other jobs."""
+        """Return by name how many jobs get the values of other jobs. Dates that are put off, or forward, meet those of others."""
         return {
             kind.name: number
             for kind, changes in self._changes
-            if kind.name in names and (number := changes.to_others(kind.new_in))
+            if kind.name in names
+            and (self._dates.mixed or kind.name != _DATE)
+            and (number := changes.to_others(kind.new_in))
         }
 
     def relabelled(self, names: Iterable[str]) -> dict[str, int]:

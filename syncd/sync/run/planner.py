@@ -169,6 +169,7 @@ class _Planner:
             swapped=self._own_values.swapped(same),
             relabelled=self._own_values.relabelled(same) if whole else {},
             displaced=self._own_values.displaced if whole and "place" in same else 0,
+            misdated=self._own_values.misdated if whole and "close date" in same else 0,
             halved=self._own_values.halved if whole and "pay" in same else 0,
             repaid=self._own_values.repaid if whole and "pay" in same else 0,
             recent_archives=feeds.recent_archives(tx, feed.id, tx.now.instant - _RECENT),

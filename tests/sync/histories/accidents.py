@@ -236,7 +236,7 @@ ACCIDENTS: Mapping[str, Accident] = {
         for part, words in (
             ("text", "the description of another job"), ("address", "the address to apply at of another job"),
             ("type", "the position type of another job"), ("category", "the category of another job"),
-            ("pay", ""),
+            ("pay", ""), ("close", "the close date of another job"),
         )
     },
     "places sorted alone": Accident(places_sorted, "all", "the place of another job"),
@@ -308,6 +308,9 @@ ACCIDENTS: Mapping[str, Accident] = {
     ),
     "dates in another order": Accident(
         lambda day: day.values("close", lambda date: date and "/".join([date[3:5], date[:2], date[6:]])), "all", "rejected"
+    ),
+    "dates of another year": Accident(
+        lambda day: day.values("close", lambda date: date and f"{date[:6]}{int(date[6:]) + 1}"), "all", "of another year"
     ),
     "addresses without host": Accident(
         lambda day: day.values("address", lambda url: url.rpartition("/")[2]), "all", "rejected"
