@@ -39,6 +39,7 @@ _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _CODES = (
     (("full", "part"), {"F": "Full Time", "P": "Part Time"}),
     (("reg", "temp"), {"R": "Permanent", "T": "Temp"}),
+    (("tp", "tc"), {"TP": "Part Time", "TC": "Full Time"}),
     (("plein", "partiel"), {"C": "Full Time", "P": "Part Time"}),
 )
 #: The most different values of a column of position types or categories that is known by them alone.

@@ -14,6 +14,8 @@ from syncd.feeds.text import boolean
 
 _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NOTE = re.compile(r"\([^()]*\)")
+#: Words for postings that the public sees.
+_SHOWN = LEFT_OUT["public"] | LEFT_OUT["shown"]
 #: Any value.
 _ANY = "*"
 #: Words that a first file may lack.
@@ -71,7 +73,7 @@ def _rules(column: Column, records: int, today: str) -> Iterator[LeftOut]:
         pair = None not in meanings.values() and 0 < times < column.values
         usual = [word for word in _INTERNAL if name_key(word) not in map(name_key, internal)] if named else []
         yield LeftOut(column, (*internal, *usual), times, not about_others and (named or pair))
-    elif column.share("flag") > _MOST and (of := rest & (LEFT_OUT["internal"] | LEFT_OUT["public"])):
+    elif column.share("flag") > _MOST and (of := rest & (LEFT_OUT["internal"] | _SHOWN)):
         hides = of <= LEFT_OUT["internal"]
         values = {text: times for text, times in column.few.items() if _is_true(text) is hides}
         flag = "internal" if hides and not words & LEFT_OUT["only"] else "" if hides else "public"
@@ -92,9 +94,9 @@ def _rules(column: Column, records: int, today: str) -> Iterator[LeftOut]:
 def _is_internal(text: str) -> bool | None:
     """Return whether a value says that a posting is not for the public; None: it does not say for whom it is."""
     words = set(name_key(text).split()) - LEFT_OUT["fillers"]
-    if not words or words - LEFT_OUT["internal"] - LEFT_OUT["hidden"] - LEFT_OUT["public"]:
+    if not words or words - LEFT_OUT["internal"] - LEFT_OUT["hidden"] - _SHOWN:
         return None
-    return not words & LEFT_OUT["public"]
+    return not words & LEFT_OUT["public"] and not words <= LEFT_OUT["shown"]
 
 
 def _is_true(text: str) -> object:

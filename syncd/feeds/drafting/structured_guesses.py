@@ -22,7 +22,7 @@ from syncd.feeds.drafting.columns import (
 )
 from syncd.feeds.mapping import flag_statuses, status_word
 from syncd.feeds.mapping.transforms import money
-from syncd.feeds.text import is_formula_error
+from syncd.feeds.text import boolean, is_formula_error
 
 _MAX_TEXT = 200
 #: The most different values of a status, and the most columns that say it together.
@@ -33,6 +33,7 @@ _VAGUE_WORDS = frozenset(
     "online live en ligne private prive privee future preview planned complete completed hidden visible listed enabled disabled"
     " hired public publique internal interne external externe upcoming".split()
 ) | {"en ligne"}
+_NOTE = re.compile(r"\([^()]*\)")
 #: Between the words of a name such as ``payRateMin``.
 _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: Formats with the day or the month first. A mapping has at most one of them.
@@ -164,8 +165,8 @@ def guess_status(columns: ColumnSearch) -> Guess | None:
         alone = columns.named("status", lambda c: c.average <= 40 and c.share(*others) <= 0.5)
         alone = [c for c in alone if c in fit and c.name not in _VAGUE_NAMES]
         used, why = [*alone[:1], *used], "by its name; most of its words are unknown"
-    actions = [(c, meanings) for c in own if (meanings := _actions(c))][:1]
-    used = [*used, *(column for column, _ in actions if column not in used)]
+    coded = [(c, meanings) for c in own if (meanings := _actions(c) or _letters(c))][:1]
+    used = [*used, *(column for column, _ in coded if column not in used)]
     if not used:
         return None
     if len(used) > 1:
@@ -174,7 +175,7 @@ def guess_status(columns: ColumnSearch) -> Guess | None:
     if len(used) > 1:
         source = {"all": [column.selector for column in used]}
     guess = columns.guess("status", used, source | {"lookup": "status"}, why)
-    return replace(guess, lookup=actions[0][1]) if actions else guess
+    return replace(guess, lookup=coded[0][1]) if coded else guess
 
 
 def _actions(column: Column) -> dict[str, str]:
@@ -187,6 +188,23 @@ def _actions(column: Column) -> dict[str, str]:
         return {}
     meanings = {text: "archived" if key in LEFT_OUT["deleted"] else "active" for key, text in keys.items()}
     return meanings | ({} if "archived" in meanings.values() else {"delete": "archived"})
+
+
+def _letters(column: Column) -> dict[str, str]:
+    """Return the statuses that the values mean whose words are the name of the column: O and F in "Ouvert/Fermé"."""
+    words = [part.strip() for part in _NOTE.sub("", column.selector).split("/")]
+    letters = {part[:1].casefold(): status for part in words if (status := status_word(part))}
+    if len(letters) < 2 or len(letters) < len(words) or column.different > len(column.few):
+        return {}
+    yes_no = {text: "active" if boolean(text) is True else "archived" for text in column.few}
+    known = all(text.casefold() in letters for text in column.few)
+    return (
+        {text: letters[text.casefold()] for text in column.few}
+        if known
+        else yes_no
+        if column.share("flag") == 1
+        else {}
+    )
 
 
 def _is_named_status(column: Column) -> bool:
@@ -250,6 +268,8 @@ def guess_salary(columns: ColumnSearch) -> Guess | None:
     if not parts["amount"] and (parts["period"] or text):  # "Min" and "Max" beside these
         ends = {part: named(f"bare {part}", lambda c: False) for part in ("amount", "maxAmount")}
         parts |= ends if all(ends.values()) else {}
+    if pairs := _pay_by_periods(columns):
+        return pairs
     low = parts["amount"][:1]
     if not text and not low:
         text = columns.alike("salary", lambda c: c.share("money") > 0.5 and c.average < 60, lambda c: ())
@@ -268,6 +288,25 @@ def guess_salary(columns: ColumnSearch) -> Guess | None:
     if not expression:
         return None
     return columns.guess("salary", used, expression, "by the names" if low else "by its name or values")
+
+
+def _pay_by_periods(columns: ColumnSearch) -> Guess | None:
+    """Return the pay where the names of several columns have different periods: "Min hourly rate", "Min annual salary"."""
+    ends: dict[str, dict[str, Column]] = {}
+    for column in columns.all:
+        part, period = _pay_part(column.selector), _period_in(column)
+        if period and part in ("amount", "maxAmount") and _has_amounts(column) and "{" not in column.selector:
+            ends.setdefault(period, {}).setdefault(part, column)
+    ends = {period: pair for period, pair in ends.items() if "amount" in pair}
+    if len(ends) < 2:
+        return None
+    texts = []
+    for period, pair in ends.items():
+        names = [f"{{{column.selector}}}" for column in (pair["amount"], pair.get("maxAmount")) if column]
+        both = dict.fromkeys((" - ".join(names), names[0]))  # without a highest amount the lowest one
+        texts += [{"template": f"{text} per {period}"} for text in both]
+    used = [column for pair in ends.values() for column in pair.values()]
+    return columns.guess("salary", used, {"text": texts}, "by the names, which have several periods")
 
 
 @lru_cache(maxsize=1024)

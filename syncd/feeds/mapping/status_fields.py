@@ -125,7 +125,7 @@ def flag_statuses(selector: str) -> dict[bool, str] | None:
     "Pourvu (O/N)"); None for other names."""
     words = flag_words(selector)
     status = STATUSES.get(" ".join(words))
-    if status is None:
+    if status is None or status_word(_NOTES.sub("", selector).rpartition("/")[0]):  # "Open/Closed" is none
         return None
     if status != "active":
         return {True: status, False: "active"}
