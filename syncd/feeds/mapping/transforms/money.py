@@ -106,10 +106,12 @@ def _by_grammar(
     rest = words.NOT_PAY.sub(
         lambda m: m[0] if "$" in plain[max(0, m.start() - 2) : m.start()] else " ", plain
     )
-    for beside_pay in (words.ALLOWANCE, words.EXTRA, words.PIECE):
-        rest = beside_pay.sub(" ", rest)
-    rest, paydays = words.PAYDAY.subn(" ", rest)
+    rest, seldom = words.EXTRA.sub(" ", words.ALLOWANCE.sub(" ", rest)), words.SELDOM.search(plain)
+    rest, paydays = words.PAYDAY.subn(" ", words.PIECE.sub(" ", rest) if seldom else rest)
     without, purposes = words.FOR_PURPOSE.subn(" ", rest)
+    if seldom:
+        without, beside = words.BESIDE_PAY.subn(" ", without)
+        purposes += beside
     match = _find_marked(without, locale)
     if match is None and not (purposes and (commission or words.UNSAID.search(plain))):
         match = _find(rest, locale)

@@ -88,12 +88,14 @@ EXTRA = re.compile(
 )
 #: Pay for a piece of work, or for a time of another length, which no period of the API is: "$0.65/km", "$100 per shift", "20 $ la
 #: visite", "$4,000 every four weeks".
-PIECE = re.compile(
-    rf"{SUM}(?: ?(?:-|to|a) ?{SUM})? ?(?:/|per\b|par\b|an?\b|la\b|le\b|l'|each\b|every\b|chaque\b|aux\b|toutes les\b) ?"
+OF_PIECE = (
     r"(?:(?:three|four|trois|quatre|[34]) (?:weeks|semaines)|(?:\d{1,2}|fifteen|thirty) minutes"
     r"|(?:\w+[- ]?(?:h|hrs?|hours?|heures?)[- ]?)?(?:shift|quart)s?|kms?|kilometres?|miles?|visite?s?|sessions?|seances?|pieces?"
     r"|unite?s?|loads?|trips?|voyages?|class(?:es)?|courses?|cours|eleves?|students?|patients?|calls?|appels?|words?|mots?"
     r"|articles?|games?|matchs?|events?|evenements?)\b"
+)
+PIECE = re.compile(
+    rf"{SUM}(?: ?(?:-|to|a) ?{SUM})? ?(?:/|per\b|par\b|an?\b|la\b|le\b|l'|each\b|every\b|chaque\b|aux\b|toutes les\b) ?{OF_PIECE}"
 )
 #: Sums that may stand beside the pay, by the word before or after them: "night premium of $2/hr", "2$/h de prime de soir".
 #: They are left out only where another amount says the pay.
@@ -118,11 +120,15 @@ ALLOWANCE = re.compile(
 #: amount says the pay: "$2,500 per week travel" may be all there is.
 FOR_PURPOSE = re.compile(
     rf"{SUM}(?: ?(?:-|to|a) ?{SUM})?{PER_TIME}{FOR}{PURPOSE}(?= ?(?:[,;.+&)]|and\b|et\b|plus\b|\Z))"
-    rf"|\b{BESIDE}\b(?: (?!and\b|plus\b|et\b|then\b)[a-z']+){{0,4}}?(?: ?[:(]| d'| jusqu'a)? ?{SUM}"
+)
+BESIDE_PAY = re.compile(
+    rf"\b{BESIDE}\b(?: (?!and\b|plus\b|et\b|then\b)[a-z']+){{0,4}}?(?: ?[:(]| d'| jusqu'a)? ?{SUM}"
     rf"(?: ?(?:-|to|a) ?{SUM})?(?:\s*{PER_ANY})?"
     rf"|{SUM}(?:\s*{PER_ANY})? (?:in |de |d'|en )?(?:{OF_SHIFT} ){{0,2}}?{BESIDE}\b"
     rf"(?!(?: [a-z']+){{0,4}} ?[:(]? ?{SUM})"
 )
+#: PIECE and BESIDE_PAY take long, and are tried on texts with one of these alone.
+SELDOM = re.compile(rf"\b(?:{BESIDE}|{OF_PIECE})\b")
 #: The text keeps the pay to itself, so an amount for something else is not the pay.
 UNSAID = re.compile(
     r"\b(?:competitive|competitif|competitifs|concurrentiel(?:le)?|commensurate|a discuter|negotiable|negociable|tbd)\b"
