@@ -53,8 +53,8 @@ def new_feed(
     source = preset = None
     if file is not None and is_address(file):
         source = source_at(file, insecure_host)
-        if (found := board_of(file)) is not None:
-            preset, board = found
+        if (preset_and_board := board_of(file)) is not None:
+            preset, board = preset_and_board
             source = source_at(board, insecure_host, preset)
     if insecure_host is not None and source is None:
         raise typer.BadParameter("--insecure-host goes with the address of a file: --from https://HOST/PATH")

@@ -25,12 +25,9 @@ from syncd import __version__
 from syncd.config import Settings
 from syncd.errors import Conflict, UnusableFolder
 from syncd.feeds.source import CONTENTS, Request, Secret, Source, has_lines
-from syncd.feeds.source_address import parse_url
 from syncd.logs import Event
 from syncd.plain_files import MAX_SECRET, read_settings
 from syncd.sources import http, servers
-from syncd.sources.connections import missing_package
-from syncd.sources.guard import Guard
 from syncd.sources.results import Fetched, NotModified, Seen, SourceError
 from syncd.sources.turns import next_turn, pause_until_next
 from syncd.store import Store, sources
@@ -382,22 +379,3 @@ def _credential(name: str, settings: Settings, environ: Mapping[str, str]) -> tu
             raise SourceError(f"{{ credential = {name} }}: {place / name}: {error.strerror}") from None
         return text.removesuffix("\n").removesuffix("\r"), ""
     return None, f"write it to {places[-1] / name}, which only syncd's user can read (chmod 600)"
-
-
-def faults_before(source: Source, settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield the key and each fault that shows before a server is asked: secrets that cannot be read now, and an address in
-    the file that may not be reached."""
-    try:
-        if isinstance(source.url, str):
-            scheme, reached = source.url.partition(":")[0], source.endpoint or source.url
-            if missing := missing_package(scheme):
-                yield "url", missing
-            if scheme not in ("gs", "az", "file") and not (scheme == "s3" and source.endpoint is None):
-                Guard(source.insecure_hosts).check_literal(parse_url(reached).hostname or "")
-    except SourceError as error:
-        yield "endpoint" if source.endpoint else "url", str(error)
-    for key, secret in source.secrets:
-        try:
-            text_of(key, secret, settings)
-        except SourceError as error:
-            yield key, str(error)

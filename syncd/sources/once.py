@@ -1,5 +1,6 @@
-"""An address that is asked once, without turns: for its file, or whether it answers."""
+"""An address without turns: its file, whether it answers, and the faults that show before it is asked."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,7 +9,10 @@ from yarl import URL
 
 from syncd.config import Settings
 from syncd.feeds.source import Secret, Source
+from syncd.feeds.source_address import parse_url
+from syncd.sources.connections import missing_package
 from syncd.sources.fetcher import final_name, protocol, request_of, text_of, user_agent
+from syncd.sources.guard import Guard
 from syncd.sources.results import Fetched, NotModified, Seen, SourceError
 
 
@@ -51,3 +55,22 @@ def beside(source: Source | None, address: Source, settings: Settings) -> Source
         return replace(address, insecure_hosts=source.insecure_hosts)
     username, password = source.username or ours.user, source.password or ours.password
     return replace(source, url=address.url, username=username, password=password)
+
+
+def faults_before(source: Source, settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield the key and each fault that shows before a server is asked: secrets that cannot be read now, and an address in
+    the file that may not be reached."""
+    try:
+        if isinstance(source.url, str):
+            scheme, reached = source.url.partition(":")[0], source.endpoint or source.url
+            if missing := missing_package(scheme):
+                yield "url", missing
+            if scheme not in ("gs", "az", "file") and not (scheme == "s3" and source.endpoint is None):
+                Guard(source.insecure_hosts).check_literal(parse_url(reached).hostname or "")
+    except SourceError as error:
+        yield "endpoint" if source.endpoint else "url", str(error)
+    for key, secret in source.secrets:
+        try:
+            text_of(key, secret, settings)
+        except SourceError as error:
+            yield key, str(error)
