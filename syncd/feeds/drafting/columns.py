@@ -290,7 +290,7 @@ def _kinds_of_short(text: str) -> frozenset[str]:
     elif (place := _CITY_PROVINCE.match(text)) and province_code(place[1]) is not None:
         kinds.add("place")
     if position_of(text) is not None:
-        kinds.add("position")
+        kinds = kinds - {"money"} | {"position"}  # "20 hours/week" is not pay
     if len(text) <= _MAX_CATEGORY and _CATALOGUE.find("categories", text) is not None:
         kinds.add("category")
     if isinstance(boolean(text), bool) or text in ("x", "X"):
