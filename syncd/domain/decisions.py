@@ -107,7 +107,8 @@ class PlanCounts:
     OWN_VALUES, how many active jobs would get one and the same value in place of many, or the values of other jobs ·
     ``relabelled``: by name in OWN_VALUES, how many would get another of a few values · ``displaced``: active jobs that would
     get a place that nobody knows · ``repaid``: those that would keep the digits of their pay, in another unit or with another
-    decimal point; ``halved``: that would have one amount in place of two · ``misdated``:
+    decimal point; ``halved``: that would have one amount in place of two;
+    ``leaps``: that would have far less or far more of the same unit · ``misdated``:
     active jobs that would close a day earlier, or in another year · ``written``: by field in
     DAMAGE_BITS, the texts that are new or change · ``damaged``: of these, the damaged ones ·
     ``feed_changed``: the feed may not archive with its present settings yet · ``older_bytes``: the file has the bytes of an
@@ -139,6 +140,7 @@ class PlanCounts:
     relabelled: Mapping[str, int] = field(default_factory=dict)
     displaced: int = 0
     halved: int = 0
+    leaps: int = 0
     misdated: int = 0
     repaid: int = 0
     written: Counter[str] = field(default_factory=Counter)

@@ -25,7 +25,7 @@ def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
 
     A hold on everything wins over a hold on the archiving. Several reasons of one kind are joined; ``code`` is that
     of the first: ``max_rejected`` ``rekeyed`` ``unrelated`` ``retitled`` ``shrunk`` ``bared`` ``emptied`` ``uniform``
-    ``swapped`` ``relabelled`` ``displaced`` ``misdated`` ``halved`` ``repaid`` ``places_assumed`` ``damaged_text``
+    ``swapped`` ``relabelled`` ``displaced`` ``misdated`` ``leaps`` ``halved`` ``repaid`` ``places_assumed`` ``damaged_text``
     ``older_bytes`` (everything),
     ``empty`` ``without_reference`` ``feed_changed`` ``max_archive`` (archiving). ``write_failed`` shows later."""
     missing = counts.missing if archives else 0
@@ -84,6 +84,13 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
         what = f"rows would lose a value that they had (a column gone or renamed?): {', '.join(lost)}"
         yield "emptied", _share(most, counts.compared, what, policy.max_emptied)
     named = set[str]()
+    if MAX_REPAID.crossed(counts.repaid, counts.named_active):
+        what = (
+            "active jobs would keep the digits of their pay and get another unit or decimal point"
+            " (a year in place of an hour, cents in place of dollars?)"
+        )
+        yield "repaid", _share(counts.repaid, counts.named_active, what, MAX_REPAID)
+        named.add("pay")
     for code, numbers, would in (
         ("uniform", counts.uniform, "active jobs would get one and the same {}"),
         (
@@ -102,18 +109,17 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
             {"close date": counts.misdated},
             "active jobs would have a {} a day earlier, or the same of another year",
         ),
+        (
+            "leaps",
+            {"pay": counts.leaps},
+            "active jobs would have less than 60 % or more than 160 % of their {}",
+        ),
         ("halved", {"pay": counts.halved}, "active jobs would have one amount of {} in place of two"),
     ):
         for what, number in numbers.items():
             if what not in named and policy.max_emptied.crossed(number, counts.named_active):
                 named.add(what)
                 yield code, _share(number, counts.named_active, would.format(what), policy.max_emptied)
-    if MAX_REPAID.crossed(counts.repaid, counts.named_active):
-        what = (
-            "active jobs would keep the digits of their pay and get another unit or decimal point"
-            " (a year in place of an hour, cents in place of dollars?)"
-        )
-        yield "repaid", _share(counts.repaid, counts.named_active, what, MAX_REPAID)
     going_in = counts.read - counts.rejected
     if MAX_ASSUMED.crossed(counts.assumed, going_in):
         what = "rows have only places that nothing says are in Canada"

@@ -3,11 +3,11 @@ digits of pay in another unit. Nobody edits jobs so: a column has gone wrong (do
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from decimal import Decimal
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from syncd.domain import Job, Routing, Status
 
@@ -16,6 +16,8 @@ _MAX_COMPARED, _SHARE = 5_000, 8
 #: The different values that one for many jobs is among.
 _MAX_FIRST = 8
 _DATE = "close date"
+#: The least and the most that a change makes of most amounts of pay.
+_LEAST, _MOST = Decimal("0.6"), Decimal("1.6")
 #: The least number of different close dates that do not all slip.
 _MIN_DATES = 3
 _VISIT = re.compile("[?;]")
@@ -115,12 +117,12 @@ class _Dates:
 
 class OwnValues:
     """The changes of the own values of active jobs. ``repaid``: jobs that keep the digits of their pay, in another unit or with
-    another decimal point; ``halved``: that have one amount in place of two. ``displaced``: jobs that get a place that nobody
-    knows."""
+    another decimal point; ``halved``: that have one amount in place of two; ``leaps``: that have far less or far more of the same
+    unit. ``displaced``: jobs that get a place that nobody knows."""
 
     def __init__(self) -> None:
         self._changes = [(kind, _Changes()) for kind in _KINDS]
-        self.repaid = self.halved = self.displaced = 0
+        self.repaid = self.halved = self.leaps = self.displaced = 0
         self._dates = _Dates()
 
     def add(self, old: Job, new: Job) -> None:
@@ -141,17 +143,28 @@ class OwnValues:
             if was.amount == now.amount:
                 self.repaid += was.max_amount == now.max_amount and was.period != now.period
             else:
-                self.repaid += now.amount / was.amount in _POWERS_OF_TEN
+                ratio = now.amount / was.amount
+                self.repaid += ratio in _POWERS_OF_TEN
+                self.leaps += was.period == now.period and not _LEAST <= ratio <= _MOST
 
-    @property
-    def misdated(self) -> int:
-        """How many jobs keep all but the year of their close date, or have it a day earlier, where they had several."""
+    def counts(self, names: Sequence[str], jobs: int, *, whole: bool) -> dict[str, Any]:
+        """Return the members of PlanCounts, for the values of these names. ``jobs``: as many does the file name; ``whole``: these
+        are all jobs of the feed, and not the edited ones alone."""
         slips = self._dates.slips
-        return slips.total() if len(slips) >= _MIN_DATES else 0
+        singles = (
+            ("place", "displaced", self.displaced),
+            ("close date", "misdated", slips.total() if len(slips) >= _MIN_DATES else 0),
+            *(("pay", name, getattr(self, name)) for name in ("leaps", "halved", "repaid")),
+        )
+        return {
+            "uniform": self._uniform(names, jobs, whole=whole),
+            "swapped": self._swapped(names),
+            "relabelled": self._relabelled(names) if whole else {},
+            **{member: number for name, member, number in singles if whole and name in names},
+        }
 
-    def uniform(self, names: Iterable[str], jobs: int, *, whole: bool) -> dict[str, int]:
-        """Return by name how many of the ``jobs`` that the file names get one value in place of many. ``whole``: these are all
-        jobs of the feed, and not the edited ones alone."""
+    def _uniform(self, names: Iterable[str], jobs: int, *, whole: bool) -> dict[str, int]:
+        """Return by name how many of the jobs get one value in place of many."""
         return {
             kind.name: number
             for kind, changes in self._changes
@@ -161,7 +174,7 @@ class OwnValues:
             and (number := changes.to_one(kind.fewest, jobs))
         }
 
-    def swapped(self, names: Iterable[str]) -> dict[str, int]:
+    def _swapped(self, names: Iterable[str]) -> dict[str, int]:
         """Return by name how many jobs get the values of other jobs. Dates that are put off, or forward, meet those of others."""
         return {
             kind.name: number
@@ -171,7 +184,7 @@ class OwnValues:
             and (number := changes.to_others(kind.new_in))
         }
 
-    def relabelled(self, names: Iterable[str]) -> dict[str, int]:
+    def _relabelled(self, names: Iterable[str]) -> dict[str, int]:
         """Return by name how many jobs get another value of a few that are there."""
         return {
             kind.name: number

@@ -127,8 +127,7 @@ class _Planner:
         read = self._summary.read
         if not self._lacking or read < MIN_ROUND or str(read).rstrip("0") not in _ROUND:
             return
-        before = self._this.store.read(partial(runs.last_reads, feed_id=self._feed.id, most=2))
-        if before == [read, read]:
+        if self._this.store.read(partial(runs.last_reads, feed_id=self._feed.id, most=2)) == [read, read]:
             detail = (
                 f"this file and the two before it have {read:,} records each, and {plural(self._lacking, 'active job')}"
                 " of the feed not among them: is the file cut at a limit of the system that exports it?"
@@ -156,22 +155,15 @@ class _Planner:
 
     def _with_history(self, tx: Tx, sha256: str | None) -> PlanCounts:
         """Return the tally with the figures of earlier runs of the feed."""
-        feed, repeats = self._feed, self._this.run.repeats
+        feed, tally, repeats = self._feed, self._tally, self._this.run.repeats
         behind = repeats is not None and runs.is_behind(tx, feed.id, repeats)
         before, now = feeds.memory(tx, feed.id).own_digests, feed.config.mapping.own_digests()
         # a value that the feed's file makes otherwise than before is a change of settings
         same = [what for what in OWN_VALUES if before.get(what) == now[what]]
-        whole = feed.config.policy.mode == "snapshot"
         return replace(
-            self._tally,
+            tally,
             emptied={what: self._emptied[OWN_BITS[OWN_VALUES[what][0]]] for what in same},
-            uniform=self._own_values.uniform(same, self._tally.named_active, whole=whole),
-            swapped=self._own_values.swapped(same),
-            relabelled=self._own_values.relabelled(same) if whole else {},
-            displaced=self._own_values.displaced if whole and "place" in same else 0,
-            misdated=self._own_values.misdated if whole and "close date" in same else 0,
-            halved=self._own_values.halved if whole and "pay" in same else 0,
-            repaid=self._own_values.repaid if whole and "pay" in same else 0,
+            **self._own_values.counts(same, tally.named_active, whole=feed.config.policy.mode == "snapshot"),
             recent_archives=feeds.recent_archives(tx, feed.id, tx.now.instant - _RECENT),
             feed_changed=feeds.settings_changed(tx, feed.id, feed.config.settings_digest),
             older_bytes=behind or runs.applied_before(tx, feed.id, sha256 or ""),
@@ -262,11 +254,9 @@ class _Planner:
             tally.described += 1
             if old.description != new.description:
                 tally.shrunk += is_shrunk(old.description, new.description)
-        texts = f"{old.title}\n{old.description}"
-        if not texts.isascii():
-            tally.accented += 1
-            if old.title != new.title or old.description != new.description:
-                tally.bared += is_bared(texts, f"{new.title}\n{new.description}")
+        texts, others = (f"{job.title}\n{job.description}" for job in (old, new))
+        tally.accented += not texts.isascii()
+        tally.bared += texts != others and is_bared(texts, others)
 
     def _warn_of_new_places(self, job: Job, row: StagedRow) -> None:
         """Warn of places that the applier would add, and would warn of."""

@@ -999,6 +999,21 @@ def test_other_labels_and_places_that_nobody_knows_hold_everything(
     assert (f"12 of 12 active jobs would get {words}" in (run.reason or "")) == held
 
 
+@pytest.mark.parametrize(("factor", "held"), [(2, True), (1 / 12, True), (1.5, False), (0.7, False)])
+@pytest.mark.parametrize("number", [7, 6])
+def test_pay_that_becomes_far_less_or_far_more_holds_everything(
+    board: Board, number: int, factor: float, *, held: bool
+) -> None:
+    feed = board.feed(MAPPED)
+    rows = [row | {"pay": f"${60000 + 500 * n} per year"} for n, row in enumerate(json.loads(own(1, 12)))]
+    board.deliver(feed, dump("json", rows))
+    for n, row in enumerate(rows[:number]):
+        row["pay"] = f"${(60000 + 500 * n) * factor:.2f} per year"
+    run = board.deliver(feed, dump("json", rows))
+    words = "7 of 12 active jobs would have less than 60 % or more than 160 % of their pay (58.3 %"
+    assert (words in (run.reason or "")) == (run.state == "held") == (held and number == 7)
+
+
 @pytest.mark.parametrize("pay", ["$21.50/hr", "$25.00/hr"])
 @pytest.mark.parametrize("number", [7, 6])
 def test_one_amount_of_pay_in_place_of_two_holds_everything(board: Board, number: int, pay: str) -> None:
