@@ -51,6 +51,11 @@ async def test_one_search_looks_through_the_jobs_of_all_employers(browse, world)
     assert await references(browser, "?q=z1&employer=") == ["z1"]
     assert [job["employer"]["name"] for job in (await browser.json("/jobs?q=z1"))[1]] == ["Zoo & Co"]
     assert "No job matches" in (await browser.get("/jobs?q=nothing"))[1]
+    for n in range(30):
+        world.board.store.write(lambda tx, n=n: employers.add(tx, f"Employer {n}"))
+    page = (await browser.get("/jobs?q=cook"))[1]
+    assert ">60 of Acme Ltd.</a>; 12 other employers not searched: choose one above" in page
+    assert await references(browser, "?q=z1&employer=") == ["z1"]
     page = (await browser.get("/jobs"))[1]
     assert "<h1>Jobs</h1>" in page
     assert (page.count('data-label="Employer"'), ">1 of Zoo &amp; Co</a>" in page) == (50, True)

@@ -19,6 +19,8 @@ from syncd.web import Refusal
 PAGE, MAX_PAGE, CHANGES = 50, 1000, 20
 #: Employers up to which the form lists all; above, it takes a name or an id.
 LISTED = 200
+#: Employers that a search looks through although it has a whole page: each may take a millisecond.
+SEARCHED = 20
 #: Characters of a search text: no title is longer.
 MAX_TEXT = 256
 #: Fields that the page shows above the others, as the history names them.
@@ -50,13 +52,14 @@ async def list_jobs(visit: Visit) -> web.StreamResponse:
         names = [employer.name for employer in everyone] if len(everyone) <= LISTED else []
         many = len(everyone) > 1 and not (visit.text("employer") or feed)
         if many and (q is not None or (names and not visit.wants_json)):
-            total, by_owner = _search_all(tx, everyone, q, status, limit)
+            total, by_owner, unsearched = _search_all(tx, everyone, q, status, limit)
             headers = [header_json(header, owner) for owner, _, some in by_owner for header in some]
             totals = [(owner.name, number, len(some)) for owner, number, some in by_owner]
             return {
                 "owner": None,
                 "everywhere": True,
                 "totals": totals,
+                "unsearched": unsearched,
                 "employers": names,
                 "jobs": headers,
             } | paging(total, 1, MAX_NUMBER)
@@ -68,7 +71,8 @@ async def list_jobs(visit: Visit) -> web.StreamResponse:
             else:
                 total, listed = jobs.page(tx, owner.id, **wanted)
             headers = [header_json(header, owner) for header in listed]
-        shown = {"owner": owner, "everywhere": False, "totals": [], "employers": names, "jobs": headers}
+        shown: dict[str, Any] = {"owner": owner, "everywhere": False, "totals": [], "unsearched": 0}
+        shown |= {"employers": names, "jobs": headers}
         return shown | paging(total, page, limit)
 
     values = await visit.read(read)
@@ -91,12 +95,15 @@ async def list_jobs(visit: Visit) -> web.StreamResponse:
 
 def _search_all(
     tx: Tx, everyone: list[Employer], q: str | None, status: Status | None, limit: int
-) -> tuple[int, list[tuple[Employer, int, list[jobs.JobView]]]]:
-    """Return how many jobs of all employers match; and of each employer with one how many, and the first of them: ``limit`` of
-    all together."""
-    found, left = [], limit
-    for owner in everyone:
-        if not left and q is None:
+) -> tuple[int, list[tuple[Employer, int, list[jobs.JobView]]], int]:
+    """Return how many jobs of all employers match; of each employer with one how many, and the first of them, ``limit`` of all
+    together; and the number of employers that were not searched, because the others have as many."""
+    found: list[tuple[Employer, int, list[jobs.JobView]]] = []
+    left = limit
+    for at, owner in enumerate(everyone):
+        if not left and q is not None and at >= SEARCHED:
+            return sum(total for _, total, _ in found), found, len(everyone) - at
+        if not left:
             total, some = jobs.count(tx, owner.id, status), list[jobs.JobView]()
         else:
             total, some = jobs.page(tx, owner.id, q=q, status=status, page=1, page_size=max(1, left))
@@ -104,7 +111,7 @@ def _search_all(
             some = some[:left]
             left -= len(some)
             found.append((owner, total, some))
-    return sum(total for _, total, _ in found), found
+    return sum(total for _, total, _ in found), found, 0
 
 
 def _owner(tx: Tx, visit: Visit, everyone: list[Employer]) -> Employer | None:
