@@ -64,11 +64,15 @@ _FAULT = re.compile(
     r"|\bat [\w.<>]+\(.{0,100}?\) in [^<\n]{1,200}:line \d|Traceback \(most recent call last\)",
     re.DOTALL,
 )
-#: A host that the public does not reach; the place of an id that was not filled in.
-_NO_PAGE = re.compile(
-    r"^https?://(?:[^/?#@]*@)?(?:localhost|127(?:\.\d+){3}|10(?:\.\d+){3}|192\.168\.\d+\.\d+|172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+"
-    r"|0\.0\.0\.0|\[::1\]|[a-z0-9-]+|[^/?#:]+\.(?:local|localhost|localdomain|internal|intranet|lan|corp))(?=[:/?#]|$)"
-    r"|/(?:undefined|null|NaN)(?=[/?#]|$)|=(?:undefined|%5Bobject)|%7B%7B|\$%7B|%5Bobject",
+#: A host that the public does not reach.
+_NO_HOST = re.compile(
+    r"https?://(?:[^/?#@]*@)?(?:localhost|127(?:\.\d+){3}|10(?:\.\d+){3}|192\.168\.\d+\.\d+|172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+"
+    r"|0\.0\.0\.0|\[::1\]|[a-z0-9-]+|[^/?#:]+\.(?:local|localhost|localdomain|internal|intranet|lan|corp))(?=[:/?#]|$)",
+    re.IGNORECASE,
+)
+#: The place of an id that was not filled in.
+_NO_ID = re.compile(
+    r"/(?:undefined|null|NaN)(?=[/?#]|$)|=(?:undefined|%5Bobject)|%7B%7B|\$%7B|%5Bobject",
     re.IGNORECASE,
 )
 _TAG = re.compile(
@@ -84,7 +88,11 @@ _PLACEHOLDER_MARKS = ("{{", "[[", "${", "%%", "{%", "<%", "&lt;%", "[object ")
 def damage_of(field: str, text: str) -> str | None:
     """Return in words why the text of a field is damaged, None if it is not."""
     if field == "applicationUrl":
-        match = _NO_PAGE.search(text)
+        match = _NO_HOST.match(text)
+        if match is None and (
+            "%" in text or "ndefined" in text or "ull" in text or "NULL" in text or "NaN" in text
+        ):
+            match = _NO_ID.search(text)
         return match and _in_words(field, "leads to no page that is public", match)
     plain = unescape(text) if "&" in text and _ESCAPES[field].search(text) else text
     if not plain.isascii():
@@ -95,7 +103,7 @@ def damage_of(field: str, text: str) -> str | None:
     if _has_placeholder_mark(plain) and (match := _PLACEHOLDER.search(plain)):
         return _in_words(field, "has a placeholder of a template", match)
     head = plain[:_HEAD]
-    if "orem ipsum" in head and (match := _STAND_IN.search(head)):
+    if "ipsum" in head and (match := _STAND_IN.search(head)):
         return _in_words(field, "is not written yet", match)
     if ("line " in head or "Traceback" in head) and (match := _FAULT.search(head)):
         return _in_words(field, "has the error of a program", match)
@@ -103,7 +111,7 @@ def damage_of(field: str, text: str) -> str | None:
         return _in_words(field, "is the source of a text", match)
     if "\\" in plain and (match := _ESCAPED.search(plain)):
         return _in_words(field, "has escaped characters", match)
-    if "=" in plain and "=C3=" in plain and (match := _QUOTED.search(plain)):
+    if "=" in plain and (match := _QUOTED.search(plain)):
         return _in_words(field, "has escaped characters", match)
     if field == "title":
         if "%" in plain and (match := _IN_ADDRESS.search(plain)):

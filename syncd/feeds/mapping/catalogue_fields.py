@@ -82,6 +82,8 @@ def _choice(right: FieldExpression) -> FieldFunction:
         values = source(node)
         if flags:
             values = [value.meaning if isinstance(value, Meant) else value for value in values]
+        if len(values) == 1 and (only := find.id_of(values[0])) is not None:
+            return {"id": only}  # the usual case
         if of_positions:
             values = [part for value in values for part in _listed(value, find)]
         for i, value in enumerate(values):

@@ -123,7 +123,8 @@ class NotedValues(threading.local):
 
         def noted(node: Node) -> Values:
             values = source(node)
-            self.found = self.found or bool(values)
+            if values:
+                self.found = True
             return values
 
         return noted
