@@ -82,7 +82,11 @@ def _by_name(element: Any) -> dict[str, Any]:
         if tag.__class__ is not str:
             continue  # a comment or processing instruction
         name = tag if tag[0] != "{" else tag.rpartition("}")[2]
-        add_named(children, name, child if len(child) else (child.text or ""))
+        value = child if len(child) else (child.text or "")
+        if name in children:
+            add_named(children, name, value)
+        else:  # as most
+            children[name] = value
     return children
 
 

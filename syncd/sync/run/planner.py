@@ -232,7 +232,8 @@ class _Planner:
         for name, bit in DAMAGE_BITS.items():
             if isinstance(decision, Create) or (isinstance(decision, Update) and name in decision.changed):
                 self._tally.written[name] += 1
-                self._tally.damaged[name] += bool(row.own_values & bit)
+                if row.own_values & bit:
+                    self._tally.damaged[name] += 1
 
     def _compare_own_values(self, row: StagedRow, owner: Ownership) -> None:
         """Count a row whose job an earlier file of the feed named."""
