@@ -17,7 +17,7 @@ from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.records import ReadOptions, Record, TableReader, seeded
 from syncd.feeds.readers.source import Opener, Utf8Source, check_expansion, over_limit
-from syncd.feeds.readers.xlsx_book import Book, Texts, plain_text
+from syncd.feeds.readers.xlsx_book import Book, Sheet, Texts, plain_text
 from syncd.feeds.readers.xml import local
 from syncd.feeds.readers.zip_archive import ZipArchive
 
@@ -61,17 +61,30 @@ class XlsxReader(TableReader):
         ):
             book = Book(archive, self._limits)
             book.fill(texts)
-            rows = self._rows(book, Cells(book, texts, self._limits), archive.size)
+            cells, sheet = Cells(book, texts, self._limits), book.sheet(self._sheet)
+            rows = self._rows(book, sheet, cells, archive.size)
             digest = self._take_header(rows)
             for batch in _batches(rows):
                 self.bytes_read = archive.place
                 yield from self._records(batch, digest)
             self.bytes_read = archive.place
+            for other in book.sheets if self._sheet is None else ():
+                if other.visible and other.part != sheet.part:
+                    self._compare(other, sheet, self._rows(book, other, cells, archive.size))
 
-    def _rows(self, book: Book, cells: Cells, packed: int) -> Iterator[_Row]:
+    def _compare(self, other: Sheet, sheet: Sheet, rows: Iterator[_Row]) -> None:
+        """Archive nothing where another sheet has the same columns: its jobs are not read."""
+        header = next((cells for _, cells, _ in rows if _names_columns(cells)), None)
+        if header == self.header and next(rows, None) is not None:
+            self.withheld = (
+                f"the sheet {other.name!r} has the same columns, and only {sheet.name!r} is read"
+                " ([read] sheet names the one that counts)"
+            )
+
+    def _rows(self, book: Book, sheet: Sheet, cells: Cells, packed: int) -> Iterator[_Row]:
         """Yield the rows of a spreadsheet of ``packed`` bytes, without the empty ones."""
         number = 0
-        for row in book.elements(book.sheet(self._sheet).part, "row"):
+        for row in book.elements(sheet.part, "row"):
             number = int(row.get("r") or number + 1)
             if number > _LAST_ROW:
                 raise FeedError("not_well_formed", f"a row beyond {_LAST_ROW}", line=number)
@@ -87,7 +100,7 @@ class XlsxReader(TableReader):
         """Take the first row with more than one cell, which names the columns: a lone cell above is a title."""
         empty = True
         for number, cells, size in rows:
-            if sum(map(bool, map(str.strip, cells))) > 1:
+            if _names_columns(cells):
                 if size > self._limits.record:
                     detail = f"a header of more than {self._limits.record} bytes"
                     raise over_limit("record", detail, line=number)
@@ -109,6 +122,10 @@ class XlsxReader(TableReader):
             else:
                 missing = [""] * (len(self._keys) - len(cells))
                 yield self._new([*cells, *missing], cells, len(raw), own)
+
+
+def _names_columns(cells: list[str]) -> bool:
+    return sum(map(bool, map(str.strip, cells))) > 1
 
 
 def _batches(rows: Iterator[_Row]) -> Iterator[list[_Row]]:

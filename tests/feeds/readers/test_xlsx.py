@@ -87,6 +87,31 @@ def test_the_first_sheet_that_is_shown_is_read_unless_one_is_named():
     assert (error.code, "'Lists', 'Jobs'" in error.detail) == ("no_records_path", True)
 
 
+@pytest.mark.parametrize(
+    ("other", "spec", "withheld"),
+    [
+        (HEAD + row(3, "z"), ReadSpec(), True),
+        (row("Toronto") + HEAD + row(3, "z"), ReadSpec(), True),
+        (HEAD + row(3, "z"), ReadSpec(sheet="Jobs"), False),  # somebody has chosen
+        (HEAD, ReadSpec(), False),
+        (row("Code", "Meaning") + row(1, "Full time"), ReadSpec(), False),
+        ("", ReadSpec(), False),
+    ],
+)
+def test_a_second_sheet_with_the_same_columns_withholds_archiving(other, spec, withheld):
+    reader = reader_of(
+        book(
+            {"Jobs": HEAD + row(1, "x") + row(2, "y"), "Ottawa": other, "Old": HEAD + row(9, "w")},
+            hidden="Old",
+        ),
+        spec,
+    )
+    assert [record.item["id"] for record in reader] == ["1", "2"]
+    assert (
+        "the sheet 'Ottawa' has the same columns, and only 'Jobs' is read" in (reader.withheld or "")
+    ) == withheld
+
+
 def test_known_rows_are_recognised_by_their_digests():
     data = book({"Jobs": HEAD + row(1, "a") + row(2, "b")})
     digests = {record.digest for record in reader_of(data)}
