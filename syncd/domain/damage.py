@@ -111,7 +111,7 @@ def damage_of(field: str, text: str) -> str | None:
         return _in_words(field, "is the source of a text", match)
     if "\\" in plain and (match := _ESCAPED.search(plain)):
         return _in_words(field, "has escaped characters", match)
-    if "=" in plain and (match := _QUOTED.search(plain)):
+    if "=" in head and (match := _QUOTED.search(head)):
         return _in_words(field, "has escaped characters", match)
     if field == "title":
         if "%" in plain and (match := _IN_ADDRESS.search(plain)):

@@ -60,7 +60,10 @@ class _Texts:
     def end(self, name: str) -> None:
         self._depth -= 1
         if self._depth == 1:
-            add_named(self.texts, name, "".join(self.pieces))
+            if name in self.texts:
+                add_named(self.texts, name, "".join(self.pieces))
+            else:  # as most
+                self.texts[name] = "".join(self.pieces)
         self.pieces.clear()
 
 
