@@ -137,8 +137,9 @@ def test_blank_descriptions_are_required_in_each_format(acme, form):
         "<p>\u200b<b>&#160;</b></p>",
         "<!-- x --><ul><li></li></ul>",
         "nan",
+        "<p>.</p>",
     ]
-    full = ["<p>.</p>", "&lt;", "<p>&eacute;</p>"]
+    full = ["<p>a.</p>", "&lt;", "<p>&eacute;</p>"]
     run = import_records(acme, form, [{"id": f"{n}", "text": text} for n, text in enumerate(blank + full)])
     assert problems(run) == {f"{n}": [("/description", "required")] for n in range(len(blank))}
 

@@ -29,7 +29,7 @@ def housekeeping(board, settings=""):
         return store.now().instant.timestamp()
 
     feeds: Any = SimpleNamespace(feeds={"acme": feed})
-    return Housekeeping(store, timedelta(days=400), feeds, ClockCheck(store, monotonic))
+    return Housekeeping(store, timedelta(days=400), feeds, ClockCheck(store, monotonic, lambda: True))
 
 
 def test_an_overdue_feed_is_noted_and_logged_once_a_period_also_over_a_restart(board, clock, noted, logged):

@@ -114,7 +114,7 @@ def _clean_line(value: object, name: str, log: RowLog) -> str:
             plain = unescaped(plain)
         if plain != text:
             log.note("references_replaced", f"references to characters were replaced in {name}")
-    if ("<" in plain or "]]>" in plain) and (bare := without_tags(plain)) != " ".join(plain.split()):
+    if ("<" in plain or plain.endswith("]]>")) and (bare := without_tags(plain)) != " ".join(plain.split()):
         log.note("damaged_text", f"{name}: tags were taken out of {shortened(plain, 100)}")
         plain = bare
     if plain.isprintable():

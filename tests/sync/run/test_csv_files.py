@@ -87,7 +87,7 @@ def test_a_cell_from_one_record_to_a_later_one_archives_none_of_the_rows_in_it(b
         "A table:\nmon,tue\nwed,thu",
         "Pay: 10,000 to 20,000\n30,000 to 40,000, and 50,000",
         "one\n\n\n",
-        ",,\n,,,,",
+        "a,,\n,,,,",
     ],
 )
 def test_a_text_of_several_lines_with_commas_goes_in(board, text):

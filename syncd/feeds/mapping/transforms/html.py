@@ -127,8 +127,8 @@ def clean(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def without_tags(text: str) -> str:
-    """Return a line without the tags of HTML and the marks of CDATA that stand in it; other text in angle brackets stays."""
-    text = _CDATA.sub("", text) if "]]>" in text else text
+    """Return a line without the tags of HTML that stand in it, and the marks of CDATA around it; other text in angle brackets stays."""
+    text = text.strip().removeprefix("<![CDATA[").removesuffix("]]>")
     return " ".join(_WHOLE_TAG.sub(lambda tag: "" if tag[1].lower() in _INLINE else " ", text).split())
 
 
