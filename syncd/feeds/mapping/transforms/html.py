@@ -109,9 +109,12 @@ def clean(text: str) -> tuple[str, tuple[str, ...]]:
     if has_controls(text):
         result, done = clean(without_controls(text))
         return result, ("control characters removed", *done)
-    if "![CDATA[" in text or text.endswith(("]]>", "]]&gt;")):
-        result, done = clean(_CDATA.sub("", text))
-        return result, ("CDATA marks removed", *done)
+    bare = _CDATA.sub("", text) if "![CDATA[" in text or text.endswith(("]]>", "]]&gt;")) else text
+    result, done = _clean(bare)
+    return result, done if bare == text else ("CDATA marks removed", *done)
+
+
+def _clean(text: str) -> tuple[str, tuple[str, ...]]:
     if _TAG.search(text):
         decoded = _decoded(text) if "&" in text else text
         steps = [] if decoded is text else ["escaped tags decoded"]
@@ -127,7 +130,7 @@ def clean(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def without_tags(text: str) -> str:
-    """Return a line without the tags of HTML that stand in it, and the marks of CDATA around it; other text in angle brackets stays."""
+    """Return a line without the tags of HTML in it and the marks of CDATA around it; other text in angle brackets stays."""
     text = text.strip().removeprefix("<![CDATA[").removesuffix("]]>")
     return " ".join(_WHOLE_TAG.sub(lambda tag: "" if tag[1].lower() in _INLINE else " ", text).split())
 

@@ -121,6 +121,11 @@ def test_a_description_is_cleaned(text, expected):
     assert done
 
 
+@pytest.mark.parametrize("text", ["a ![CDATA[ b", "<p>a ![CDATA[ b</p>"])
+def test_a_part_of_a_mark_stays(text):
+    assert clean(text) == (text, ())
+
+
 @pytest.mark.parametrize("text", ["-", "...", "\u2014", "<p> \u2022 </p>", "_____", "<p>&nbsp;.</p>"])
 def test_points_and_dashes_alone_are_no_description(text):
     assert clean(text)[0] == ""
