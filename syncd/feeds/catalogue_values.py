@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache, partial
 
-from syncd.domain import FIELDS, SALARY_MEMBERS, Catalogue, CatalogueEntry, UnknownValues
+from syncd.domain import FIELDS, SALARY_MEMBERS, Catalogue, CatalogueEntry, UnknownValues, unescape
 from syncd.errors import Problem
 from syncd.feeds.text import spelled
 from syncd.feeds.toml_text import key, text
@@ -76,11 +76,15 @@ def finders(catalogue: Catalogue) -> dict[str, EntryFinder]:
         for field in fields:
             if name := field.catalogue:
                 # feeds repeat the names that they have
-                by_name = lru_cache(4096)(partial(catalogue.find, name))
+                by_name = lru_cache(4096)(partial(_find, catalogue, name))
                 likely = lru_cache(4096)(partial(catalogue.likely, name))
                 pointer, word = f"{parent}/{field.name}", _ENTRY_WORDS[name]
                 by_field[field.name] = EntryFinder(word, pointer, by_name, likely, catalogue.entries(name))
     return by_field
+
+
+def _find(catalogue: Catalogue, entries: str, name: str) -> int | None:
+    return catalogue.find(entries, unescape(name) if "&" in name else name)
 
 
 class UnknownCounter:

@@ -19,7 +19,7 @@ from datetime import UTC, tzinfo
 from itertools import chain
 from typing import Any, Literal
 
-from syncd.domain import name_key
+from syncd.domain import name_key, unescape
 from syncd.feeds.catalogue_values import EntryFinder
 from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.mapping.selectors import Node, Selector, Source, Values, compile_columns, compile_selector
@@ -341,7 +341,9 @@ def _split(separators: object, source: Source, context: MappingContext, scope: S
 
     def parts(node: Node) -> Values:
         out: Values = []
-        for value in source(node):
+        for each in source(node):
+            # the ";" of "&amp;" parts nothing
+            value = unescape(each) if isinstance(each, str) and "&" in each else each
             if isinstance(value, str) and cut.search(value) and not whole(value):
                 out.extend(part.strip() for part in cut.split(value) if part.strip())
             else:

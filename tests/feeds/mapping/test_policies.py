@@ -396,6 +396,16 @@ def test_a_title_of_points_and_dashes_is_none():
         assert row({"title": "t"}, {"t": text}).body == {"title": text}
 
 
+@pytest.mark.parametrize("source", ["c", {"from": "c", "split": [",", ";"]}])
+def test_an_escaped_name_of_a_category_is_that_category(source):
+    (food,) = row({"categories": source}, {"c": "Food & Beverage"}).body["categories"]
+    assert row({"categories": source}, {"c": "Food &amp; Beverage"}).body["categories"] == [food]
+    if isinstance(source, dict):
+        two = row({"categories": source}, {"c": "Food &amp; Beverage; Legal"})
+        assert two.body["categories"][0] == food
+        assert len(two.body["categories"]) == 2
+
+
 def test_marks_of_cdata_are_taken_out_of_a_title():
     for text in ("<![CDATA[Cook]]>", "&lt;![CDATA[Cook]]&gt;", "Cook]]>"):
         mapped = row({"title": "t"}, {"t": text})
