@@ -10,10 +10,11 @@ beginning of another. So such a record is a problem, and the file may not be who
 A record's digest covers its exact bytes (without the line end), the header, the delimiter and the encoding."""
 
 import csv
+import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain, islice, repeat
 
 from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.records import ReadOptions, Record, TableReader, seeded
@@ -186,11 +187,16 @@ class CsvReader(TableReader):
         delimiters without a blank behind them count: text has one behind a comma."""
         last = len(self._keys) - 1
         for at, (name, cell) in enumerate(zip(self.header or (), row, strict=False)):
-            lines = cell.split("\n")
-            if (len(lines) - 1) * last < _MIN_MARKS:
+            ends = cell.count("\n")
+            if ends * last < _MIN_MARKS:
                 continue
-            counts = [len(self._tight_mark.findall(line)) for line in lines]
-            if counts == [last - at, *[last] * (len(lines) - 2), at]:
+            # one line after the other: a cell may have millions
+            lines = chain(io.StringIO(cell), [""] if cell.endswith("\n") else [])
+            marks = chain([last - at], repeat(last, ends - 1), [at])
+            if all(
+                len(self._tight_mark.findall(line)) == wanted
+                for line, wanted in zip(lines, marks, strict=True)
+            ):
                 return name
         return None
 
