@@ -54,9 +54,8 @@ def records_to_leave_out(columns: ColumnSearch, used: Collection[str], today: st
     """Return the rules, the certain ones first. ``used``: the selectors of the status and of the close date."""
     others = (column for column in columns.all if column.selector not in used)
     rules = [rule for column in others for rule in _rules(column, columns.records, today)]
-    if any(
-        rule.flag == "public" for rule in rules
-    ):  # beside "Post to website" a "Post to intranet" hides nothing
+    # beside "Post to website" a "Post to intranet" hides nothing
+    if any(rule.flag == "public" for rule in rules):
         rules = [rule for rule in rules if rule.flag != "internal"]
     return sorted((rule for rule in rules if rule.records or rule.certain), key=lambda rule: not rule.certain)
 

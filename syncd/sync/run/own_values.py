@@ -111,7 +111,7 @@ class _Dates:
 
     @property
     def mixed(self) -> bool:
-        """Whether many become later and many earlier."""
+        """Return whether many become later and many earlier."""
         return 4 * min(self._later, self._earlier) > self._later + self._earlier
 
 

@@ -189,9 +189,8 @@ class _Planner:
     def _look_up(self, tx: Tx, *, rows: Sequence[StagedRow]) -> tuple[RowJobs, list[JobInput], Moment]:
         """Return the jobs of the rows, the rows located, and the present."""
         self._this.ctx.check_clock(tx.now)
-        row_jobs = RowJobs.of(tx, self._feed, (row.reference for row in rows))
         located = [places.locate(tx, self._feed.employer.id, unpack(row.body)) for row in rows]
-        return row_jobs, located, tx.now
+        return RowJobs.of(tx, self._feed, (row.reference for row in rows)), located, tx.now
 
     def _row(self, row: StagedRow, sent: JobInput, row_jobs: RowJobs, now: Moment) -> int | None:
         """Plan one row. Return the id of the job that it names."""
