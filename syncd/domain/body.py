@@ -40,7 +40,7 @@ def check_body(
                 fields[name] = read
         elif name not in READ_ONLY:
             unknown_field("", name, READERS, problems)
-        if problems and len(problems) > MAX_PROBLEMS:
+        if len(problems) > MAX_PROBLEMS:
             raise Invalid(_capped(problems))
     job_id = body.get("id")
     if creating is not None:  # no job is addressed: read-only

@@ -103,7 +103,7 @@ def _search_all(
     for at, owner in enumerate(everyone):
         if not left and q is not None and at >= SEARCHED:
             return sum(total for _, total, _ in found), found, len(everyone) - at
-        if not left:
+        if not left and q is None:
             total, some = jobs.count(tx, owner.id, status), list[jobs.JobView]()
         else:
             total, some = jobs.page(tx, owner.id, q=q, status=status, page=1, page_size=max(1, left))

@@ -41,8 +41,6 @@ class RowJobs:
     ) -> RowJobs:
         """Look the references up: a batch of them at most. ``rekeyed``: new referenceId → id of the job that takes it, if it is
         still active, and no job has the reference."""
-        if not jobs.count(tx, feed.employer.id):  # as in the plan of a first file
-            return cls({}, {})
         wanted = list(dict.fromkeys(references))
         stored = jobs.by_references(tx, feed.employer.id, wanted)
         new = {rekeyed[ref]: ref for ref in wanted if ref in rekeyed and ref not in stored} if rekeyed else {}
