@@ -84,22 +84,18 @@ def code_of(error: BaseException) -> str:
     return next((CODE_OF[kind] for kind in type(error).__mro__ if kind in CODE_OF), "internal_error")
 
 
-def body(error: BaseException, request_id: str) -> bytes:
-    code = code_of(error)
-    status, title = CODES[code]
-    problem = {"type": f"/docs#{code}", "title": title, "status": status, "detail": _detail(error, code)}
-    return _encode({**problem, "code": code, "requestId": request_id, **_members(error)})
-
-
 def render(error: BaseException, request_id: str) -> web.Response:
     """Return the answer to any exception. An unexpected one is logged with its traceback, which the client does not get."""
     code = code_of(error)
+    status, title = CODES[code]
     if code == "internal_error":
         log.error(Event.API_FAILED, request_id=request_id, exc_info=error)
     elif isinstance(error, StoreError) and not isinstance(error, StoreOverloaded | StoreClosed):
         log.error(Event.API_STORE_FAILED, request_id=request_id, error=str(error))
     headers = {"Content-Type": "application/problem+json", **_headers(error, code)}
-    answer = web.Response(body=body(error, request_id), status=CODES[code][0], headers=headers)
+    problem = {"type": f"/docs#{code}", "title": title, "status": status, "detail": _detail(error, code)}
+    body = _encode({**problem, "code": code, "requestId": request_id, **_members(error)})
+    answer = web.Response(body=body, status=status, headers=headers)
     if isinstance(error, web.RequestPayloadError) or (isinstance(error, Refusal) and error.close):
         answer.force_close()
     return answer
@@ -114,11 +110,11 @@ def _detail(error: BaseException, code: str) -> str:
         return f"the body has {count} {'fault' if count == 1 else 'faults'}; see errors"
     if isinstance(error, SyncdError) and not isinstance(error, StoreError) and code != "internal_error":
         return str(error)
-    return GENERIC.get(code, CODES[code][1])
+    return _GENERIC.get(code, CODES[code][1])
 
 
 #: Code → detail, where the text of the exception is not sent.
-GENERIC: Mapping[str, str] = {
+_GENERIC: Mapping[str, str] = {
     "internal_error": "the failure was logged under this requestId",
     "not_found": "there is nothing at this address",
     "overloaded": "the store cannot serve right now; try again shortly",

@@ -18,13 +18,21 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from syncd.api import make_app
-from syncd.api.openapi.document import example_error
 from syncd.api.openapi.operations import OPERATIONS
 from syncd.config import Api
 from syncd.domain import Catalogue
-from syncd.errors import FIELD_CODES
+from syncd.errors import (
+    FIELD_CODES,
+    DuplicateReference,
+    IllegalTransition,
+    Invalid,
+    NotFound,
+    PreconditionFailed,
+    Problem,
+    StoreError,
+)
 from syncd.store import Store, employers, keys
-from syncd.web import CODES, Refusal, Server
+from syncd.web import CODES, Refusal, Server, problems
 from syncd.web.envelope import effective_method
 
 GUIDE = Path(__file__).parents[2] / "docs" / "api.md"
@@ -167,6 +175,29 @@ def test_every_operation_is_named(operation):
 
 # --- errors -------------------------------------------------------------------------------------------------
 
+#: Code → an error with it. The detail of any other code is that of the table, or its title.
+ERRORS = {
+    "malformed_json": Refusal("malformed_json", "line 3, column 12: Expecting ',' delimiter"),
+    "malformed_request": Refusal("malformed_request", "the Host header names no host"),
+    "invalid_parameter": Refusal("invalid_parameter", "page has to be a whole number from 1 to 2147483647"),
+    "unauthenticated": Refusal("unauthenticated", "send a valid key in the API-Key header"),
+    "not_found": NotFound("job", 4711),
+    "method_not_allowed": Refusal("method_not_allowed", "this address takes DELETE, GET, HEAD, OPTIONS, PUT"),
+    "duplicate_reference": DuplicateReference("HC-101", 4711),
+    "illegal_transition": IllegalTransition("active", "draft", ("archived",)),
+    "precondition_failed": PreconditionFailed(
+        "the ETag of the job is not in If-Match: the job has changed since, or the tag is weak"
+    ),
+    "validation_failed": Invalid(
+        [
+            Problem("/salary/period", "required", "a salary with an amount needs a period"),
+            Problem("/titel", "unknown_field", "there is no such field; title is meant?"),
+        ]
+    ),
+    "internal_error": RuntimeError(),
+    "overloaded": StoreError(),
+}
+
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_error_code_has_its_status_meaning_remedy_and_a_true_example(code):
@@ -176,7 +207,9 @@ def test_every_error_code_has_its_status_meaning_remedy_and_a_true_example(code)
     example = _FENCE.search(section[2])
     assert example
     assert len(section[2][: example.start()].strip().split("\n\n")) == 2
-    assert json.loads(example[2]) == example_error(code)
+    body = problems.render(ERRORS.get(code) or Refusal(code, CODES[code][1]), "9f2c1e7ab0d34c55").body
+    assert isinstance(body, bytes)
+    assert json.loads(example[2]) == json.loads(body)
 
 
 def field_rows() -> dict[str, tuple[str, str]]:

@@ -3,15 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import msgspec
-
 from syncd import __version__
 from syncd.api.openapi.bodies import bodies
 from syncd.api.openapi.operations import ERROR_HEADERS, HEADERS, OPERATIONS, PARAMETERS, Answer, Operation
 from syncd.api.openapi.schemas import Schema, answers, ref
 from syncd.domain import Catalogue
-from syncd.errors import DuplicateReference, IllegalTransition, Invalid, NotFound, PreconditionFailed, Problem
-from syncd.web import CODES, JSON, Refusal, problems
+from syncd.web import CODES, JSON
 
 PROBLEM = "application/problem+json"
 #: Codes that only some operations can have, and codes of no operation.
@@ -102,7 +99,7 @@ def _answer(answer: Answer) -> Schema:
 
 
 def _errors() -> Schema:
-    """Return the errors that operations share, by status: its codes, and an example of the first."""
+    """Return the errors that operations share, by status."""
     by_status: dict[int, list[str]] = {}
     for code, (status, _) in CODES.items():
         by_status.setdefault(status, []).append(code)
@@ -110,7 +107,7 @@ def _errors() -> Schema:
         str(status): {
             "description": " · ".join(f"`{code}`: {CODES[code][1]}" for code in codes),
             **_headers(ERROR_HEADERS.get(status, ())),
-            "content": {PROBLEM: {"schema": ref("Problem"), "example": example_error(codes[0])}},
+            "content": {PROBLEM: {"schema": ref("Problem")}},
         }
         for status, codes in sorted(by_status.items())
     }
@@ -122,7 +119,7 @@ def _headers(names: Iterable[str]) -> Schema:
     return {"headers": headers} if headers else {}
 
 
-# -- examples of bodies, and of errors, which the code of the real answers makes -------------------------------------
+# -- examples of bodies -----------------------------------------------------------------------------------------
 
 #: An example of each schema of a body. Those of updates are good for every job, and that of JobPut for none too.
 EXAMPLE_BODIES: Mapping[str, Any] = {
@@ -151,29 +148,3 @@ EXAMPLE_BODIES: Mapping[str, Any] = {
     },
     "JobReference": {"referenceId": "HC-101"},
 }
-
-#: Code → an error with it. The example of any other code has its title.
-_ERRORS: Mapping[str, Exception] = {
-    "malformed_json": Refusal("malformed_json", "line 3, column 12: Expecting ',' delimiter"),
-    "malformed_request": Refusal("malformed_request", "the Host header names no host"),
-    "invalid_parameter": Refusal("invalid_parameter", "page has to be a whole number from 1 to 2147483647"),
-    "unauthenticated": Refusal("unauthenticated", "send a valid key in the API-Key header"),
-    "not_found": NotFound("job", 4711),
-    "method_not_allowed": Refusal("method_not_allowed", "this address takes DELETE, GET, HEAD, OPTIONS, PUT"),
-    "duplicate_reference": DuplicateReference("HC-101", 4711),
-    "illegal_transition": IllegalTransition("active", "draft", ("archived",)),
-    "precondition_failed": PreconditionFailed(
-        "the ETag of the job is not in If-Match: the job has changed since, or the tag is weak"
-    ),
-    "validation_failed": Invalid(
-        [
-            Problem("/salary/period", "required", "a salary with an amount needs a period"),
-            Problem("/titel", "unknown_field", "there is no such field; title is meant?"),
-        ]
-    ),
-}
-
-
-def example_error(code: str) -> Any:
-    error = _ERRORS.get(code) or Refusal(code, problems.GENERIC.get(code, CODES[code][1]))
-    return msgspec.json.decode(problems.body(error, "9f2c1e7ab0d34c55"))
