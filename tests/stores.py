@@ -27,8 +27,11 @@ from typing import Any
 
 import psycopg
 import pytest
+import sqlalchemy as sa
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
 
-from syncd.store import Store
+from syncd.store import Store, schema
 from syncd.store.model.tables import metadata
 from tests.clock import ZONE
 
@@ -69,6 +72,25 @@ def _empty_file() -> bytes:
         path = Path(folder) / "syncd.db"
         Store.open(f"sqlite:///{path}", timezone=ZONE).close()
         return path.read_bytes()
+
+
+def as_first(connection: sa.Connection) -> None:
+    """Make a new store one of the first version: take away all that the migrations have added."""
+    operations = Operations(MigrationContext.configure(connection, opts={"target_metadata": metadata}))
+    for table in ("run_owner", "outbox", "notice", "job_day", "feed_day", "source"):
+        operations.drop_table(table)
+    for table, names in {
+        "api_key": "successor_id",
+        "feed": "paused own_digests names line_end",
+        "feed_job": "own_values",
+        "history": "request_id",
+        "run": "reverts repeats filtered_by progress planned shape reverted_by superseded_by",
+    }.items():
+        for name in names.split():
+            operations.drop_column(table, name)
+    operations.drop_index("ix_feed_job_feed_id_job_id_active", "feed_job")
+    operations.create_index("ix_feed_job_feed_id_job_id", "feed_job", ["feed_id", "job_id"])
+    connection.execute(sa.text("UPDATE alembic_version SET version_num = :first"), {"first": schema.FIRST})
 
 
 def copy_store(source: Path, target: Path) -> Path:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from syncd.store import schema
 from tests.e2e.conftest import BASE, EMPLOYER, HEADER, Daemon, Installation, Result, row, wait_until
 
 NEW = ("workplace", "openings")
@@ -35,17 +36,13 @@ openings = "Wanted"
 
 
 PACKAGE = Path(__file__).parents[1] / "syncd"
-MIGRATIONS = "store/migrations/versions"
+MIGRATIONS = "store/migrations.py"
 #: The text of the new migration.
-MIGRATION = '''"""The fields workplace and openings."""
+MIGRATION = '''
 
-from alembic import op
-
-revision = "{number}"
-down_revision = "{last}"
-
-
-def upgrade() -> None:
+@_to("{number}")
+def _new_fields(op: Operations) -> None:
+    """The fields workplace and openings."""
     op.execute("ALTER TABLE job ADD COLUMN workplace VARCHAR")
     op.execute("ALTER TABLE job ADD COLUMN openings INTEGER")
 '''
@@ -80,11 +77,8 @@ def copy_with_fields(folder: Path) -> dict[str, str]:
         text = (copy / name).read_text(encoding="utf-8")
         assert text.count(after) == 1, f"{name} does not have {after!r} once"
         (copy / name).write_text(text.replace(after, new + after), encoding="utf-8")
-    last = max(path.name for path in (copy / MIGRATIONS).glob("[0-9]*.py"))[:4]
-    number = f"{int(last) + 1:04}"
-    (copy / MIGRATIONS / f"{number}_new_fields.py").write_text(
-        MIGRATION.format(number=number, last=last), encoding="utf-8"
-    )
+    with (copy / MIGRATIONS).open("a", encoding="utf-8") as file:
+        file.write(MIGRATION.format(number=f"{int(schema.HEAD) + 1:04}"))
     outside = {key: value for key, value in os.environ.items() if not key.startswith(("SYNCD_", "NOTIFY_"))}
     return {**outside, "PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"}
 

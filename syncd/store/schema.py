@@ -3,24 +3,22 @@
 Alembic is imported only when there is something to migrate: it takes longer to load than a store takes to open.
 """
 
-import threading
-from pathlib import Path
-
 import sqlalchemy as sa
 
 from syncd.errors import StoreTooNew
 from syncd.store.database import Database, Session
+from syncd.store.migrations import FIRST, MIGRATIONS
 from syncd.store.model import sql
+from syncd.store.model.tables import metadata
 from syncd.store.transactions import Tx
 
-MIGRATIONS = Path(__file__).parent / "migrations"
-_KNOWN = {path.stem.partition("_")[0] for path in (MIGRATIONS / "versions").glob("*.py")}
 #: The newest migration: the schema of ``tables.py``.
-HEAD = max(_KNOWN)
+HEAD = max(MIGRATIONS)
 
-_VERSION = sa.table("alembic_version", sa.column("version_num", sa.String))
+_VERSION = sa.Table(
+    "alembic_version", sa.MetaData(), sa.Column("version_num", sa.String(32), primary_key=True)
+)
 _GET = sql.Statement(sa.select(_VERSION.c.version_num))
-_alembic = threading.Lock()  # its command context is global: one migration at a time in a process
 
 
 def version(tx: Tx) -> str | None:
@@ -30,14 +28,15 @@ def version(tx: Tx) -> str | None:
 
 def refuse_newer(version: str | None, what: str = "the store") -> None:
     """Raise StoreTooNew for a version that this program does not know."""
-    if version is not None and version not in _KNOWN:
+    if version is not None and version not in (FIRST, *MIGRATIONS):
         raise StoreTooNew(
             f"{what} has schema {version}, this program knows up to {HEAD}: use the newer program"
         )
 
 
 def bring_up(database: Database, session: Session, tx: Tx) -> None:
-    """Migrate to HEAD, all of it or nothing. Raises StoreTooNew for a version that this program does not know."""
+    """Make the tables of a new store, or migrate those of an older one to HEAD, all of it or nothing. Raises StoreTooNew for a
+    version that this program does not know."""
 
     def present_version() -> str | None:
         return version(tx) if session.has_table(_VERSION.name) else None
@@ -47,18 +46,21 @@ def bring_up(database: Database, session: Session, tx: Tx) -> None:
     with database.migration() as connection:  # another process may have done the same meanwhile
         present = present_version()
         refuse_newer(present)
-        if present != HEAD:
-            upgrade(connection, HEAD)
+        if present is None:
+            for tables in (metadata, _VERSION.metadata):
+                tables.create_all(connection)
+            connection.execute(_VERSION.insert().values(version_num=HEAD))
+        elif present != HEAD:
+            upgrade(connection, present, HEAD)
 
 
-def upgrade(connection: sa.Connection, target: str) -> None:
-    """Run the migrations to ``target`` within the connection's transaction."""
-    from alembic import command  # noqa: PLC0415
-    from alembic.config import Config  # noqa: PLC0415
+def upgrade(connection: sa.Connection, present: str, target: str) -> None:
+    """Run the migrations from the ``present`` version to ``target`` within the connection's transaction."""
+    from alembic.migration import MigrationContext  # noqa: PLC0415
+    from alembic.operations import Operations  # noqa: PLC0415
 
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    config.set_main_option("path_separator", "os")
-    config.attributes["connection"] = connection
-    with _alembic:
-        command.upgrade(config, target)
+    operations = Operations(MigrationContext.configure(connection, opts={"target_metadata": metadata}))
+    for number, migrate in MIGRATIONS.items():
+        if present < number <= target:
+            migrate(operations)
+    connection.execute(_VERSION.update().values(version_num=target))

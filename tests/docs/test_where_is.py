@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 #: Packages without a line of their own in the tree.
 SMALL = {
-    "syncd/api/openapi", "syncd/feeds/mapping/presets", "syncd/feeds/mapping/transforms", "syncd/store/migrations",
+    "syncd/api/openapi", "syncd/feeds/mapping/presets", "syncd/feeds/mapping/transforms",
 }  # fmt: skip
 
 

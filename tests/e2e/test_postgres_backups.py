@@ -96,9 +96,9 @@ def test_a_daemon_goes_on_with_a_dump_that_was_loaded_into_a_new_database(acme, 
 
 def test_check_says_that_a_start_would_migrate_and_migrates_nothing(acme):
     assert acme.run("employer", "add", EMPLOYER).code == DONE
-    server().sql("UPDATE alembic_version SET version_num = '0001'", "acme")
+    server().sql("UPDATE alembic_version SET version_num = '0003'", "acme")
     remarks = acme.run("check", "--json").json["remarks"]
     assert remarks == [
-        f"the store has schema 0001: `syncd serve` (make a backup first, by pg_dump) migrates it to {schema.HEAD}"
+        f"the store has schema 0003: `syncd serve` (make a backup first, by pg_dump) migrates it to {schema.HEAD}"
     ]
-    assert server().sql("SELECT version_num FROM alembic_version", "acme") == [("0001",)]
+    assert server().sql("SELECT version_num FROM alembic_version", "acme") == [("0003",)]

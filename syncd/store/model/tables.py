@@ -23,7 +23,7 @@ metadata = MetaData(naming_convention=NAMES)
 
 
 def _where(condition: str) -> dict[str, Any]:
-    """Return the arguments that make an index partial on each database."""
+    """Return the arguments that make an index partial."""
     return {f"{database}_where": text(condition) for database in ("sqlite", "postgresql")}
 
 
@@ -106,11 +106,9 @@ class JobRow(Table, table=True):
     __table_args__ = (
         Index("uq_job_reference", "employer_id", "reference_id", unique=True),
         # serves the list without a status, and answers a search without touching the rows
-        Index(
-            "ix_job_list", "employer_id", "published_at", "id", "status", "search", info={"only": "sqlite"}
-        ),
+        Index("ix_job_list", "employer_id", "published_at", "id", "status", "search").ddl_if("sqlite"),
         # the same for PostgreSQL, whose B-trees have no room for long texts
-        Index("ix_job_order", "employer_id", "published_at", "id", "status", info={"only": "postgresql"}),
+        Index("ix_job_order", "employer_id", "published_at", "id", "status").ddl_if("postgresql"),
         Index("ix_job_status", "employer_id", "status", "published_at", "id"),
         Index("ix_job_refresh", "published_at", **_where("auto_refresh AND status = 'active'")),
         Index("ix_job_close", "close_date", **_where("status = 'active'")),
@@ -160,9 +158,9 @@ class JobDay(Table, table=True):
 
 
 class JobSearchStale(Table, table=True):
-    """A job that is not as the search index (``search_index``) has it: with its place and text there. Written by the triggers
-    ``job_search_changed`` and ``job_search_gone`` on ``job``: a migration that rebuilds that table has to make them again. Of
-    a job that is gone there is only this, so nothing here is a foreign key."""
+    """A job that is not as the search index (``search_index``) has it: with its place and text there. Written by the triggers on
+    ``job``: a migration that rebuilds that table has to make them again. Of a job that is gone there is only this, so nothing
+    here is a foreign key."""
 
     __table_args__ = {"sqlite_with_rowid": False}
 
@@ -392,10 +390,7 @@ class OutboxRow(Table, table=True):
     """A notice that is to go to one receiver (``way``: ``webhook`` or ``email:ADDRESS``). ``message``: the key of the message
     that has it, from before the first try to send that; ``due``: not tried again before; ``error``: why the last try failed."""
 
-    __table_args__ = (
-        Index(None, "way", "sent_at", "feed", "id"),
-        {"sqlite_autoincrement": True},
-    )
+    __table_args__ = (Index(None, "way", "sent_at", "feed", "id"), {"sqlite_autoincrement": True})
 
     id: int = Field(primary_key=True)
     way: str

@@ -34,11 +34,12 @@ STEP_JOBS, MERGED_PAGES = 500, 60
 
 _MARK = "(SELECT CAST(value AS INTEGER) FROM setting WHERE name = 'job_search')"
 _STATUSES = (Status.ACTIVE, Status.ARCHIVED, Status.DRAFT)
-#: The place of a row of ``job`` in the index; the triggers have it, too.
-_PLACE = (
-    "(job.employer_id << 34)"
-    " + (CASE status WHEN 'active' THEN 0 WHEN 'archived' THEN 1 ELSE 2 END << 32) + job.id"
+#: The place of a row of ``job`` in the index.
+_PLACE_OF = (
+    "({0}.employer_id << 34)"
+    " + (CASE {0}.status WHEN 'active' THEN 0 WHEN 'archived' THEN 1 ELSE 2 END << 32) + {0}.id"
 )
+_PLACE = _PLACE_OF.format("job")
 
 # -- searches ------------------------------------------------------------------------------------------------
 # The named values of all statements are those of ``_values_of``; ``mark``, ``take`` and ``skip`` come with the call.
@@ -102,6 +103,15 @@ def _walk(tx: Executes, values: Mapping[str, Any], window: Window) -> list[int]:
 _CREATE = (
     "CREATE VIRTUAL TABLE job_search USING fts5"
     "(search, tokenize = 'trigram case_sensitive 1', content = '', columnsize = 0)"
+)
+_NOTE = (
+    f"OLD.id <= {_MARK} BEGIN INSERT OR IGNORE INTO job_search_stale (employer_id, job_id, place, indexed)"
+    f" VALUES (OLD.employer_id, OLD.id, {_PLACE_OF.format('OLD')}, OLD.search); END"
+)
+_TRIGGERS = (
+    "CREATE TRIGGER IF NOT EXISTS job_search_changed AFTER UPDATE OF search, status ON job"
+    f" WHEN (OLD.search <> NEW.search OR OLD.status <> NEW.status) AND {_NOTE}",
+    f"CREATE TRIGGER IF NOT EXISTS job_search_gone AFTER DELETE ON job WHEN {_NOTE}",
 )
 # FTS5 would merge by itself, in the middle of a step: 30 ms and more at a time.
 _MERGE_ASKED = "INSERT INTO job_search (job_search, rank) VALUES ('automerge', 0)"
@@ -207,8 +217,8 @@ def _rebuild(session: Session) -> None:
                 session.execute("DELETE FROM sqlite_master WHERE type = 'table' AND name = ?", (table,))
         finally:
             session.execute("PRAGMA writable_schema = RESET")
-        session.execute(_CREATE)
-        session.execute(_MERGE_ASKED)
+        for statement in (_CREATE, _MERGE_ASKED, *_TRIGGERS):
+            session.execute(statement)
         session.execute(_SET_MARK, ("0",))
         session.commit()
     except BaseException:

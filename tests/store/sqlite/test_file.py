@@ -16,6 +16,7 @@ from syncd.store.facts import prove_writable
 from syncd.store.sqlite.database import SqliteDatabase
 from tests.store.board import TORONTO
 from tests.store.test_writer import put, seen, together
+from tests.stores import as_first
 
 
 def opened(path: Path, **options: Any) -> Store:
@@ -31,18 +32,24 @@ def test_a_new_store_is_made_with_its_folder_and_current(tmp_path: Path) -> None
         assert store.read(schema.version) == schema.HEAD
 
 
-def test_a_migration_that_fails_leaves_an_empty_store_empty(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_migration_that_fails_changes_nothing(
+    tmp_path: Path, path: Path, is_new: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(connection: sa.Connection, target: str) -> None:
+    def broken(connection: sa.Connection, *_: str) -> None:
         connection.exec_driver_sql("CREATE TABLE half (id INTEGER)")
         raise RuntimeError("the plug is out")
 
-    monkeypatch.setattr(schema, "upgrade", broken)
+    if is_new:
+        path = tmp_path / "new.db"
+    else:
+        with SqliteDatabase(path).migration() as connection:
+            as_first(connection)
+    monkeypatch.setattr(f"syncd.store.schema.{'metadata.create_all' if is_new else 'upgrade'}", broken)
     with pytest.raises(RuntimeError):
-        opened(tmp_path / "s.db")
+        opened(path)
     monkeypatch.undo()
-    with opened(tmp_path / "s.db") as store:
+    with opened(path) as store:
         tables = store.read(
             lambda tx: tx.execute("SELECT name FROM sqlite_master WHERE name = 'half'").fetchall()
         )
@@ -140,11 +147,11 @@ def test_a_full_disk_is_busy_and_heals(store: Store, path: Path) -> None:
     assert set(seen(path)) == {"t-1", "t-2", "t-large"}
 
 
-def test_a_migration_ends_the_runs_that_wait_for_a_newer_file(tmp_path: Path) -> None:
-    path = tmp_path / "old.db"
+def test_a_migration_ends_the_runs_that_wait_for_a_newer_file(path: Path) -> None:
     database = SqliteDatabase(path)
     with database.migration() as connection:
-        schema.upgrade(connection, "0012")
+        as_first(connection)
+        schema.upgrade(connection, schema.FIRST, "0012")
     session = database.writer()
     session.execute("INSERT INTO employer VALUES (1, 'Acme Ltd.', 1)")
     session.execute("INSERT INTO feed (id, name, employer_id, disturbed) VALUES (1, 'acme', 1, 0)")
