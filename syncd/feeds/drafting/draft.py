@@ -5,7 +5,7 @@ loads as it is."""
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import islice
@@ -17,10 +17,9 @@ from syncd.errors import ConfigError, FeedError, Invalid, Problem
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.columns import ColumnSearch, Guess, page_at
 from syncd.feeds.drafting.draft_text import YEARLY_ABOVE, DraftPlan, Findings, render
-from syncd.feeds.drafting.guessing import guess_company, guess_fields, repeated_reference
-from syncd.feeds.drafting.paging import Paging, paging_of
+from syncd.feeds.drafting.guessing import guess_fields, repeated_reference
 from syncd.feeds.drafting.structured_guesses import guess_status
-from syncd.feeds.drafting.survey import RECORDS, Survey, survey_file
+from syncd.feeds.drafting.survey import RECORDS, Paging, Survey, paging_of, survey_file
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, MappedRow, UnknownCounter
 from syncd.feeds.mapping.presets import is_native, load_preset
 from syncd.feeds.mapping.transforms import money
@@ -93,18 +92,16 @@ class Trial:
         """The records that would go in, then the values of the fields that a job needs."""
         return self.good, sum(self.filled[name] for name in _COMPARED)
 
-    @property
-    def has_one_page(self) -> bool:
-        """Return whether all records lead to one address, which is then not that of a job."""
-        return len(self.pages) == 1 and self.pages.total() == self.read > 1
-
-    def add(self, row: MappedRow, refusals: Sequence[Problem]) -> None:
-        """Count one record; ``refusals`` are the problems for which the API would refuse it. A plan is not better because it
-        reads no status or no country."""
+    def add(self, row: MappedRow, catalogue: Catalogue) -> None:
+        """Count one record. A plan is not better because it reads no status or no country."""
         if row.left_out is not None:
             self.left_out += 1
             return
-        body, problems = row.body or {}, [*row.problems, *refusals]
+        body, problems = row.body or {}, [*row.problems]
+        try:
+            check_body(body, catalogue)
+        except Invalid as invalid:
+            problems += invalid.problems
         faulty = {_field_of(problem) for problem in problems if problem.pointer}
         bad = {_field_of(problem) for problem in problems if problem.code != "outside_canada"}
         self.read += 1
@@ -134,7 +131,9 @@ class Trial:
 
 def employer_named_in(path: Path, limits: FeedLimits) -> str | None:
     """Return the employer that most records of the file name, None if there is none. Raise FeedError."""
-    return guess_company(survey_file(path, limits).search())
+    columns = survey_file(path, limits).search()
+    companies = columns.named("company", lambda column: column.average < 100 and column.different <= 3)
+    return companies[0].samples[0] if companies and companies[0].filled * 2 > columns.records else None
 
 
 class Drafter:
@@ -169,7 +168,7 @@ class Drafter:
             presets=[(preset, score) for preset, score in self._survey.presets() if score >= _MIN_SCORE],
             columns=columns,
             source=source,
-            paging=paging_of(path, self._survey, linked=linked) if _is_one_answer(source) else None,
+            paging=paging_of(path, self._survey, source, linked=linked),
         )
         if (unread := guess_status(ColumnSearch(self._survey.unread.values(), self._survey.format, 1))) and (
             "status" not in self._guesses
@@ -225,7 +224,8 @@ class Drafter:
         status = self._guesses.get("status")
         if status and not status.columns and not plain.own["status"]:
             fields["status"] = status
-        if plain.has_one_page and URL_FIELD not in fields:
+        # an address to which all records lead is not that of a job
+        if len(plain.pages) == 1 and plain.pages.total() == plain.read > 1 and URL_FIELD not in fields:
             fields |= _without_page(plain.read, EMAIL_FIELD in mapped)
         return self._try(replace(plain.plan, fields=fields)) if fields else plain
 
@@ -274,22 +274,13 @@ class Drafter:
             config = self._load(render(self._findings, plan, {}))
             reader = open_reader(self._path, config.read, self._limits)
             for record in islice(reader, most):
-                row = config.mapping.row(record, reader.format)
-                trial.add(row, self._refusals(row.body or {}))
+                trial.add(config.mapping.row(record, reader.format), self._findings.catalogue)
             if not trial.read + trial.left_out and self._survey.records:
                 trial.failure = "no records"
         except (FeedError, ConfigError) as error:
             if not trial.read or self._survey.broken is None:
                 trial.failure = str(error)
         return trial
-
-    def _refusals(self, body: Mapping[str, Any]) -> Sequence[Problem]:
-        """Return the problems for which the API would refuse a body."""
-        try:
-            check_body(body, self._findings.catalogue)
-        except Invalid as invalid:
-            return invalid.problems
-        return []
 
     def _load(self, text: str) -> FeedConfig:
         return parse_feed(self._findings.name, text, self._findings.catalogue, FeedDefaults())
@@ -310,16 +301,6 @@ def _without_page(records: int, has_email: bool) -> dict[str, Guess]:
         URL_FIELD: Guess(URL_FIELD, False, why),
         ROUTING_FIELD: Guess(ROUTING_FIELD, routing, "goes with the line of applicationUrl"),
     }
-
-
-def _is_one_answer(source: Source | None) -> bool:
-    """Return whether the file is an answer of HTTP that may be one page of several."""
-    return (
-        source is not None
-        and source.board is None
-        and isinstance(source.url, str)
-        and source.url.startswith("http")
-    )
 
 
 def _field_of(problem: Problem) -> str:

@@ -10,8 +10,7 @@ from syncd.domain import FIELD, Catalogue, repaired
 from syncd.feeds.drafting.columns import MAX_SAMPLES, Column, ColumnSearch, Guess, comparable
 from syncd.feeds.drafting.guessing import KIND, POSTING, doubted_addresses
 from syncd.feeds.drafting.left_out import LeftOut, records_to_leave_out
-from syncd.feeds.drafting.paging import Paging
-from syncd.feeds.drafting.survey import Survey
+from syncd.feeds.drafting.survey import Paging, Survey
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, USUAL, lookup_lines, lookups_in
 from syncd.feeds.mapping.presets import load_preset
 from syncd.feeds.source import Source
@@ -75,7 +74,7 @@ def render(
     """Return the whole file. ``unknown``: values by field that no catalogue has; ``lacking``: fields that most records lack;
     ``yearly``: the number of records with pay of tens of thousands without a period; ``elsewhere``: that of the records that
     are an earlier one at another place."""
-    lines = [*_head(findings, plan), "", *_top(findings, plan.preset)]
+    lines = [*_head(findings, plan)]
     if elsewhere:
         lines += comment(
             f"{elsewhere:,} records have the referenceId of an earlier one, and differ from it in their places alone: the last"
@@ -129,12 +128,10 @@ def _head(findings: Findings, plan: DraftPlan) -> Lines:
         )
     else:
         yield from comment("No preset fits; the fields below were guessed from names and values.")
-
-
-def _top(findings: Findings, preset: str | None) -> Lines:
+    yield ""
     yield f"employer = {text(findings.employer[:128])}  # the employer's name: `syncd employer list`"
-    if preset:
-        yield f"preset = {text(preset)}  # what follows overrides it, field by field"
+    if plan.preset:
+        yield f"preset = {text(plan.preset)}  # what follows overrides it, field by field"
     yield 'mode = "snapshot"  # what a file lacks is archived; "delta": a file only adds and updates'
 
 

@@ -74,11 +74,6 @@ def guess_fields(columns: ColumnSearch, today: str) -> dict[str, Guess]:
     return {guess.field: guess for guess in made if guess is not None}
 
 
-def guess_company(columns: ColumnSearch) -> str | None:
-    companies = columns.named("company", lambda column: column.average < 100 and column.different <= 3)
-    return companies[0].samples[0] if companies and companies[0].filled * 2 > columns.records else None
-
-
 def _guess_reference(columns: ColumnSearch) -> Guess | None:
     """Return a column that is different in each record; without one, an id that is derived."""
 

@@ -74,7 +74,11 @@ def _rules(column: Column, records: int, today: str) -> Iterator[LeftOut]:
         yield LeftOut(column, (*internal, *usual), times, not about_others and (named or pair))
     elif column.share("flag") > _MOST and (of := rest & (LEFT_OUT["internal"] | _SHOWN)):
         hides = of <= LEFT_OUT["internal"]
-        values = {text: times for text, times in column.few.items() if _is_true(text) is hides}
+        values = {
+            text: times
+            for text, times in column.few.items()
+            if (text in ("x", "X") or boolean(text)) is hides
+        }
         flag = "internal" if hides and not words & LEFT_OUT["only"] else "" if hides else "public"
         if hides or rest == of:
             yield LeftOut(column, (*values,) or _FLAGS[hides], sum(values.values()), rest == of, flag)
@@ -96,7 +100,3 @@ def _is_internal(text: str) -> bool | None:
     if not words or words - LEFT_OUT["internal"] - LEFT_OUT["hidden"] - _SHOWN:
         return None
     return not words & LEFT_OUT["public"] and not words <= LEFT_OUT["shown"]
-
-
-def _is_true(text: str) -> object:
-    return text in ("x", "X") or boolean(text)

@@ -1,15 +1,23 @@
-"""The values of a record as a draft sees them: the place of each, and the selector that reads it."""
+"""The values of a record as a draft sees them: the place of each, and the selector that reads it; the values above the records,
+where these are lists in the items of a list (in XML ``../Status`` reads an element before the records, no selector of JSON
+leaves a record); and the language of a record."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from syncd.feeds.drafting.columns import comparable, is_field_name, kinds_of
-from syncd.feeds.readers import Format
-from syncd.feeds.readers.xml import local
+from lxml import etree
+
+from syncd.feeds import toml_text
+from syncd.feeds.drafting.columns import Column, comparable, is_field_name, kinds_of
+from syncd.feeds.mapping import flag_statuses
+from syncd.feeds.readers import ITEM, WITHIN, Format, header_key, walk
+from syncd.feeds.readers.xml import local, names, new_parser
 from syncd.feeds.text import cell_text, meant, spelled
-from syncd.feeds.xml_node import inner_markup
+from syncd.feeds.xml_node import element_of, inner_markup
 
 #: The depth to which records are read.
 _MAX_DEPTH = 6
@@ -141,11 +149,141 @@ def selector_of(steps: Steps, form: Format) -> str:
     """Return the steps as a selector of the mapping language. Of a CSV record, it is the column."""
     if form in ("xml", "csv"):
         return name_of(steps, form)
-    parts = (_json_step(step) for step in steps)
+    parts = (
+        step if isinstance(step, Facet) else f".{step}" if _PLAIN_KEY.match(step) else f'["{step}"]'
+        for step in steps
+    )
     return "".join(parts).removeprefix(".")
 
 
-def _json_step(step: str) -> str:
-    if isinstance(step, Facet):
-        return step
-    return f".{step}" if _PLAIN_KEY.match(step) else f'["{step}"]'
+# -- the items around the records --------------------------------------------------------------------------------
+
+#: Fields that an item may have for all of its records, and those that only an item of one record has.
+_SHARED = ("status", "closeDate", "city", "province", "location", "country", "categories", "positionType")
+_OWN = ("status", "closeDate", "referenceId")
+#: The most records that are looked at, and the deepest member of an item.
+_MAX_RECORDS, _MAX_STEPS = 2000, 3
+
+
+@dataclass(slots=True)
+class Items:
+    """``readable`` are the columns of the items that a selector of the record reads, ``unread`` the others. ``place``: that of
+    the items, None where one of them has several records."""
+
+    readable: dict[str, Column] = field(default_factory=dict)
+    unread: dict[str, Column] = field(default_factory=dict)
+    place: str | None = None
+
+    @property
+    def are_records(self) -> bool:
+        """Return whether each item should be read as a record: it has but one, and a value that the record lacks."""
+        return self.place is not None and any(_has(column, _OWN) for column in self.unread.values())
+
+
+def _has(column: Column, fields: Iterable[str]) -> bool:
+    flag = "status" in fields and flag_statuses(column.selector) is not None
+    return flag or any(column.rank(name) is not None for name in fields)
+
+
+def _add(columns: dict[str, Column], selector: str, value: object) -> None:
+    if (scalar := meant(value)) is not None:
+        column = columns.setdefault(selector, Column(selector))
+        column.filled += 1
+        column.add(spelled(scalar))
+
+
+def items_of_json(head: bytes, path: str) -> Items:
+    """Return the items around the records at ``path`` (``groups[*].jobs``)."""
+    above, within, below = path.rpartition(WITHIN)
+    if not within:
+        return Items()
+    items = Items()
+    at = (*filter(None, above.replace(WITHIN, f".{ITEM}").split(".")), ITEM)
+    records = (*at, *filter(None, below.split(".")), ITEM)
+    in_item = most = 0
+    for steps, event, value in walk(head):
+        if steps == at:
+            in_item = 0
+        elif steps == records:
+            in_item += 1
+            most = max(most, in_item)
+        inside = steps[len(at) :] if steps[: len(at)] == at else ()
+        if 0 < len(inside) <= _MAX_STEPS and ITEM not in inside and event not in ("start_map", "start_array"):
+            _add(items.unread, ".".join(inside), value)
+    items.place = above if most == 1 and WITHIN not in above else None
+    return items
+
+
+def items_of_xml(head: bytes, path: str) -> Items:
+    """Return the items around the records at ``path`` (``/feed/group/job``), of which there are several."""
+    steps = tuple(path.strip("/").split("/"))
+    items = Items()
+    if len(steps) < 3:
+        return items
+    parser = new_parser(None, recover=True)
+    with suppress(etree.XMLSyntaxError):
+        parser.feed(head)
+    root: Any = next((element for _, element in parser.read_events()), None)
+    found = [] if root is None else [e for e in root.iter(f"{{*}}{steps[-1]}") if names(e) == steps]
+    chains = [[*record.iterancestors()][:-1] for record in found[:_MAX_RECORDS]]
+    for up in range(len(steps) - 2):
+        holders = [chain[up] for chain in chains]
+        alone = len({*holders}) == len(holders)
+        if len({*holders}) < 2:
+            break
+        if alone:
+            items.place = "/" + "/".join(steps[: len(steps) - 1 - up])
+        for record, chain in zip(found, chains, strict=False):
+            _read_item(items, "../" * (up + 1), chain[up], chain[up - 1] if up else record, alone=alone)
+    return items
+
+
+def _read_item(items: Items, up: str, item: Any, below: Any, *, alone: bool) -> None:
+    fields = (*_SHARED, "referenceId") if alone else _SHARED
+    columns = items.readable
+    texts = [(f"@{name.rpartition('}')[2]}", value) for name, value in item.attrib.items()]
+    for child in item:
+        if child is below:
+            texts.append(("", None))
+        elif child.tag.__class__ is str and not len(child):
+            texts.append((local(child), child.text))
+    for name, value in texts:
+        if not name:
+            columns = items.unread
+        elif _has(Column(name), fields):
+            _add(columns, up + name if columns is items.readable else name, value)
+
+
+# -- languages ---------------------------------------------------------------------------------------------------
+
+#: Names for the language of a posting; values of such a place, and of any other.
+_LANGUAGE_NAME = re.compile(
+    r"(?:lang|langue|language|locale|culture)[\s_-]*(?:code|id|name)?$", re.IGNORECASE
+)
+_LANGUAGE_CODE = re.compile(r"[^\W\d_]{2,20}(?:[-_ (]+[^\W\d_]{2,20}\)?)?")
+_LANGUAGE = re.compile(
+    r"(?:en|fr|english|french|anglais|français|francais)(?:[-_ (]+(?:ca|canada|us|fr)\)?)?", re.IGNORECASE
+)
+
+
+def texts_in(item: object, form: Format, header: Sequence[str]) -> dict[str, str]:
+    """Return the texts of a record by their selectors. ``header``: of a CSV."""
+    columns = {header_key(name): name for name in header}
+    selectors = ((selector_of(steps, form), text) for steps, text in values_in(element_of(item), form))
+    return {columns.get(selector, selector): text for selector, text in selectors if text is not None}
+
+
+def ways_for_languages(reference: str, one: Mapping[str, str], other: Mapping[str, str]) -> str | None:
+    """Return a sentence about two records of one referenceId, by their ``texts_in``; None if no language differs."""
+    for name, value in one.items():
+        values = (value, other.get(name, value))
+        form = _LANGUAGE_CODE if _LANGUAGE_NAME.search(name) else _LANGUAGE
+        if len({*values}) < 2 or not all(map(form.fullmatch, values)):
+            continue
+        identity = next((selector for selector, text in one.items() if text == reference), "id")
+        return (
+            f"records of one referenceId are in several languages: {name} is {value!r} in one and {values[1]!r} in the other"
+            f" of {reference!r}; [rows] only = {toml_text.value({name: value})} keeps one language, [fields] referenceId ="
+            f' {{ template = "{{{identity}}}-{{{name}}}" }} makes a posting of each'
+        )
+    return None

@@ -1,23 +1,34 @@
 """A survey of a real file: format, encoding, delimiter, the place of the records, the kinds of their values.
 
 Only the first records are read, in flat memory, and nothing is validated. Where no known format has its records, they are
-repeated elements, arrays of objects, or objects of objects that look alike: guesses, for a person to see."""
+repeated elements, arrays of objects, or objects of objects that look alike: guesses, for a person to see. Where the file is the
+answer of an address, it may say how the next page is fetched."""
 
 import codecs
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
+import msgspec
 from lxml import etree
 
 from syncd.domain import MAX_NAME_CHARACTERS, FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.drafting.columns import NAMES, Column, ColumnSearch, comparable, is_field_name
-from syncd.feeds.drafting.items import items_of_json, items_of_xml
-from syncd.feeds.drafting.record_values import Facet, Steps, name_of, selector_of, values_in
+from syncd.feeds.drafting.record_values import (
+    Facet,
+    Steps,
+    items_of_json,
+    items_of_xml,
+    name_of,
+    selector_of,
+    values_in,
+)
 from syncd.feeds.mapping.presets import find_preset
 from syncd.feeds.readers import (
     EACH,
@@ -34,6 +45,7 @@ from syncd.feeds.readers import (
     walk,
 )
 from syncd.feeds.readers.xml import local, names, new_parser
+from syncd.feeds.source import Pages, Source
 
 #: The most records that are read, and the most columns that are kept.
 RECORDS, _MAX_COLUMNS = 5_000, 500
@@ -281,8 +293,10 @@ def _look(record: Record, reader: FeedReader, survey: Survey) -> None:
         survey.unreadable += 1
         return
     form = survey.format
-    if not survey.records:
-        survey.path = _place(record, survey, reader)
+    if not survey.records and form == "xml":
+        survey.path = "/" + "/".join(names(record.item))  # type: ignore[arg-type]
+    elif not survey.records and form == "json" and survey.spec.records is None:
+        survey.path = ".".join(reader.records_path)
     survey.records += 1
     written = {header_key(name): name for name in column_names(reader.header or ())}
     texts: dict[str, list[str]] = {}
@@ -313,9 +327,73 @@ def _look(record: Record, reader: FeedReader, survey: Survey) -> None:
             column.add(text)
 
 
-def _place(record: Record, survey: Survey, reader: FeedReader) -> str:
-    if survey.format == "xml":
-        return "/" + "/".join(names(record.item))  # type: ignore[arg-type]
-    if survey.format == "json" and survey.spec.records is None:
-        return ".".join(reader.records_path)
-    return survey.path
+#: A page is in memory as a whole, so a longer answer is none; members deeper than this do not speak of the list.
+_MAX_BYTES, _MAX_MEMBER_STEPS = 16 << 20, 3
+_ADDRESS = re.compile(r"https?://\S|[/?]\S")
+#: Names of members, without case and signs: of the next page, of a count of records, of a count of pages, of a flag.
+_NEXT_PAGE = re.compile(r"(odata)?next(page)?(url|link|uri|href|token|cursor|offset)?")
+_RECORDS = re.compile(r"total(found|count|results|records|items|hits|jobs|elements)?|numfound|recordstotal")
+_PAGES = re.compile(r"(total|num)pages|pagecount|lastpage")
+_MORE = re.compile(r"hasmore|hasnext(page)?|more(available|results)?")
+
+
+class Paging(NamedTuple):
+    """``pages`` of the source, None if the answer does not say how the list goes on; ``said``: the reason, in words."""
+
+    pages: Pages | None
+    said: str
+
+
+def paging_of(path: Path, survey: Survey, source: Source | None, *, linked: bool) -> Paging | None:
+    """Return the sign of more pages in the answer of a ``source`` in a file, None without one. ``linked``: its header Link has a
+    next page."""
+    if source is None or source.board is not None or not str(source.url).startswith("http"):
+        return None
+    if survey.format != "json":
+        said = "the header Link names a next page, but only a list in JSON can be fetched in pages"
+        return Paging(None, said) if linked else None
+    if linked:
+        return Paging(Pages(link=True), "the header Link names the next page")
+    if survey.path in ("", EACH) or path.stat().st_size > _MAX_BYTES:
+        return None
+    try:
+        answer = msgspec.json.decode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    except msgspec.MsgspecError:
+        return None
+    members = [*_members(answer, survey.path.removesuffix(f".{EACH}"))]
+    for steps, value in members:
+        named = _NEXT_PAGE.fullmatch(_plain(steps[-1])) or any(_plain(step) == "next" for step in steps[:-1])
+        if named and isinstance(value, str) and _ADDRESS.match(value) and not any("." in s for s in steps):
+            return Paging(Pages(next=steps), f"{'.'.join(steps)} has the address of the next page")
+    hints = (f"{'.'.join(steps)} {hint}" for steps, value in members if (hint := _hint(steps, value, survey)))
+    hint = next(hints, None)
+    return None if hint is None else Paging(None, f"{hint}, and the answer does not say how pages go on")
+
+
+def _members(
+    value: object, records: str, above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], object]]:
+    """Yield the members of objects around the records, with their paths."""
+    if not isinstance(value, dict) or len(above) == _MAX_MEMBER_STEPS or ".".join(above) == records:
+        return
+    for name, inner in value.items():
+        yield (*above, name), inner
+        yield from _members(inner, records, (*above, name))
+
+
+def _hint(steps: tuple[str, ...], value: object, survey: Survey) -> str | None:
+    """Return why a member speaks of more records than the answer has."""
+    name = _plain(steps[-1])
+    if isinstance(value, bool):
+        return "is true" if value and _MORE.fullmatch(name) else None
+    if isinstance(value, int) and _RECORDS.fullmatch(name):
+        here = survey.records + survey.unreadable
+        return f"is {value:,}, of which {here:,} are here" if value > here and not survey.more else None
+    if isinstance(value, int) and _PAGES.fullmatch(name):
+        return f"is {value:,}" if value > 1 else None
+    is_next = isinstance(value, str | int) and value and _NEXT_PAGE.fullmatch(name)
+    return "names a next page, but is not an address" if is_next else None
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).lower()
