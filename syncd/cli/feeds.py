@@ -130,9 +130,10 @@ def fetch_feed(settings: Settings, as_json: bool, name: str, dry: bool) -> int:
             raise Conflict(f"feed {name} has no [source]: its files are dropped into {feed.folder}")
         if name in store.read(stored_feeds.paused):
             raise Conflict(f"feed {name} is paused; `syncd feed resume {name}` ends that")
-        fetcher = Fetcher(store, settings)
         retried = lambda reason: remark(f"syncd: {clean(reason)}; another try follows")  # noqa: E731
-        outcome = asyncio.run(fetcher.turn(feed, feed.config.source, dry=dry, retried=retried))
+        outcome = asyncio.run(
+            Fetcher(store, settings, retried=retried).turn(feed, feed.config.source, dry=dry)
+        )
         done = {
             "feed": name,
             "result": outcome.result,

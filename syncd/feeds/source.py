@@ -169,6 +169,10 @@ class Request:
     known_hosts: str | None = field(default=None, repr=False)
     endpoint: str | None = None
 
+    @property
+    def by_http(self) -> bool:
+        return self.url.startswith("http")
+
 
 def read_source(
     table: object, preset: str | None, records: str | None, marker: str | None, scope: Scope

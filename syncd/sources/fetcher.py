@@ -9,8 +9,7 @@ import os
 import random
 import re
 import time
-import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -28,7 +27,7 @@ from syncd.feeds.source import CONTENTS, Request, Secret, Source, has_lines
 from syncd.logs import Event
 from syncd.plain_files import MAX_SECRET, read_settings
 from syncd.sources import http, servers
-from syncd.sources.results import Fetched, NotModified, Seen, SourceError
+from syncd.sources.results import Fetched, NotModified, Seen, SourceError, Terms
 from syncd.sources.turns import next_turn, pause_until_next
 from syncd.store import Store, sources
 from syncd.store.sources import SourceState
@@ -44,16 +43,6 @@ TRIES, TRYING, MAX_PAUSE = 6, 120.0, 30.0
 NAME_BYTES, MAX_COPIES = 120, 100
 _UNSAFE = re.compile(r"[^\w.()+=,@-]+")
 _encode, _decode = msgspec.json.encode, msgspec.json.Decoder(Seen).decode
-
-
-class Protocol(typing.Protocol):
-    """A module for addresses of some protocols: one try of a fetch, and a look without one. Both raise SourceError."""
-
-    async def fetch(
-        self, request: Request, seen: Seen, incoming: Path, *, max_bytes: int, user_agent: str, now: datetime
-    ) -> list[Fetched] | NotModified: ...
-
-    async def look(self, request: Request, *, user_agent: str, now: datetime) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,29 +62,21 @@ class Outcome:
 
 
 class Fetcher:
-    """Makes fetches as the settings say. ``counted`` is called with the feed and the result of each turn; ``environ``: where
-    secrets of the environment are."""
+    """Makes fetches as the settings say. ``counted`` is called with the feed and the result of each turn; ``retried`` with the
+    reason of each try that another one follows."""
 
     def __init__(
         self,
         store: Store,
         settings: Settings,
         counted: Callable[[str, str], object] = lambda feed, result: None,
-        environ: Mapping[str, str] = os.environ,
-    ) -> None:
-        self._store, self._settings, self._counted, self._environ = store, settings, counted, environ
-
-    async def turn(
-        self,
-        feed: Feed,
-        source: Source,
-        *,
-        dry: bool = False,
         retried: Callable[[str], object] = lambda reason: None,
-    ) -> Outcome:
-        """Fetch once, with its tries, and return the end. ``dry``: nothing is kept, no file and no state. ``retried`` is called
-        with the reason of each try that another one follows. Raises Conflict while another process fetches for the feed,
-        StoreError."""
+    ) -> None:
+        self._store, self._settings, self._counted, self._retried = store, settings, counted, retried
+
+    async def turn(self, feed: Feed, source: Source, *, dry: bool = False) -> Outcome:
+        """Fetch once, with its tries, and return the end. ``dry``: nothing is kept, no file and no state. Raises Conflict while
+        another process fetches for the feed, StoreError."""
         began = time.monotonic()
         with ExitStack() as stack:
             try:
@@ -106,7 +87,7 @@ class Fetcher:
             # the lock of the folder is held from here until the state is written
             before = await self._store.read_async(lambda tx: sources.state(tx, feed.name))
             if opened is not None:
-                fetched = await self._fetch(source, before, opened, dry, retried)
+                fetched = await self._fetch(source, before, opened, dry)
             state = self._after(source, before, fetched)
             if isinstance(fetched, SourceError):
                 outcome = Outcome("failed", state, reason=str(fetched), status=fetched.status)
@@ -125,18 +106,13 @@ class Fetcher:
         return outcome
 
     async def _fetch(
-        self,
-        source: Source,
-        before: SourceState,
-        opened: tuple[int, int],
-        dry: bool,
-        retried: Callable[[str], object],
+        self, source: Source, before: SourceState, opened: tuple[int, int], dry: bool
     ) -> "_Fetch | SourceError":
         """Return the files, in their place, or why there are none. ``opened``: the folders of the feed and of incoming files."""
         known = before.seen if before.address == address_digest(source) else ""
         seen = _decode(known) if known else Seen()
         try:
-            got = await self._tries(source, seen, folders.OPEN_FILES / str(opened[1]), retried)
+            got = await self._tries(source, seen, folders.OPEN_FILES / str(opened[1]))
             if isinstance(got, NotModified):
                 return _Fetch(known, reason=got.reason)
             new = await asyncio.to_thread(_place, got, seen, opened, self._store.now().instant, dry)
@@ -151,14 +127,12 @@ class Fetcher:
     async def _delete(self, source: Source, state: SourceState) -> str | None:
         """Delete the files at their server that are here; return why that failed, if it did."""
         try:
-            await servers.delete(request_of(source, self._settings, self._environ), _decode(state.seen))
+            await servers.delete(request_of(source, self._settings), _decode(state.seen))
         except SourceError as failure:
             return str(failure)
         return None
 
-    async def _tries(
-        self, source: Source, seen: Seen, incoming: Path, retried: Callable[[str], object]
-    ) -> list[Fetched] | NotModified:
+    async def _tries(self, source: Source, seen: Seen, incoming: Path) -> list[Fetched] | NotModified:
         """Return the result of the try that succeeds. Raises the SourceError of the last one."""
         settings, now = self._settings, self._store.now().instant
         usual = pause_until_next(source, now, settings.timezone)
@@ -170,7 +144,7 @@ class Fetcher:
             return backoff(state) if retry_after is None else float(retry_after.total_seconds())
 
         def tell(state: RetryCallState) -> None:
-            retried(str(_error(state)))
+            self._retried(str(_error(state)))
 
         tries = AsyncRetrying(
             stop=stop_after_attempt(TRIES) | stop_before_delay(most),
@@ -179,16 +153,9 @@ class Fetcher:
             before_sleep=tell,
             reraise=True,
         )
-        request = request_of(source, settings, self._environ)
-        return await tries(
-            protocol(request).fetch,
-            request,
-            seen,
-            incoming,
-            max_bytes=settings.limits.file,
-            user_agent=user_agent(settings),
-            now=now,
-        )
+        request = request_of(source, settings)
+        fetch = http.fetch if request.by_http else servers.fetch
+        return await tries(fetch, request, seen, incoming, terms_of(settings, now))
 
     def _after(self, source: Source, before: SourceState, fetched: "_Fetch | SourceError") -> SourceState:
         """Return the state after a turn that ends now."""
@@ -217,17 +184,17 @@ class _Fetch:
     reason: str | None = None
 
 
-def request_of(source: Source, settings: Settings, environ: Mapping[str, str] = os.environ) -> Request:
+def request_of(source: Source, settings: Settings) -> Request:
     """Return the request of a source with its secrets. Raises SourceError."""
     try:
-        return source.request(lambda key, secret: text_of(key, secret, settings, environ))
+        return source.request(lambda key, secret: text_of(key, secret, settings))
     except ValueFault as fault:
         raise SourceError(f"url {fault}") from None
 
 
-def user_agent(settings: Settings) -> str:
+def terms_of(settings: Settings, now: datetime) -> Terms:
     public = settings.api.public_url
-    return f"syncd/{__version__}" + (f" (+{public})" if public else "")
+    return Terms(f"syncd/{__version__}" + (f" (+{public})" if public else ""), now, settings.limits.file)
 
 
 def address_digest(source: Source) -> str:
@@ -236,45 +203,20 @@ def address_digest(source: Source) -> str:
     return hashlib.sha256(repr(request).encode()).hexdigest()
 
 
-def protocol(request: Request) -> Protocol:
-    """Return the module that has ``fetch`` and ``look`` for the address."""
-    return http if request.url.startswith("http") else servers
-
-
 def _error(state: RetryCallState) -> BaseException | None:
     return state.outcome.exception() if state.outcome is not None else None
-
-
-def log_failed(
-    feed: str,
-    reason: str | None,
-    *,
-    status: int | None = None,
-    failures: int = 0,
-    next_turn_at: datetime | None = None,
-    seconds: float = 0.0,
-) -> None:
-    """Log a turn that failed, or (without ``failures``) a ``[source]`` that is wrong."""
-    log.warning(
-        Event.SOURCE_FAILED,
-        feed=feed,
-        status=status,
-        reason=reason,
-        failures=failures,
-        next=next_turn_at,
-        seconds=seconds,
-    )
 
 
 def _tell(feed: str, before: SourceState, outcome: Outcome) -> None:
     seconds, state = round(outcome.seconds, 3), outcome.state
     if outcome.result == "failed":
-        log_failed(
-            feed,
-            outcome.reason,
+        log.warning(
+            Event.SOURCE_FAILED,
+            feed=feed,
             status=outcome.status,
+            reason=outcome.reason,
             failures=state.failures,
-            next_turn_at=state.next_at,
+            next=state.next_at,
             seconds=seconds,
         )
         return
@@ -352,12 +294,12 @@ def final_name(name: str, now: datetime) -> str:
 # -- secrets -----------------------------------------------------------------------------------------------------
 
 
-def text_of(key: str, secret: Secret, settings: Settings, environ: Mapping[str, str] = os.environ) -> str:
+def text_of(key: str, secret: Secret, settings: Settings) -> str:
     """Return the text of the secret of ``key``; a credential loses its last line end. Raises SourceError."""
     if secret.kind == "env":
-        text, where = environ.get(secret.name), f"set the environment variable {secret.name}"
+        text, where = os.environ.get(secret.name), f"set the environment variable {secret.name}"
     else:
-        text, where = _credential(secret.name, settings, environ)
+        text, where = _credential(secret.name, settings)
     if text is None:
         raise SourceError(f"{secret} is missing: {where}")
     if not text or not (has_lines(text) if key in CONTENTS else text.isprintable()):
@@ -365,11 +307,11 @@ def text_of(key: str, secret: Secret, settings: Settings, environ: Mapping[str, 
     return text
 
 
-def _credential(name: str, settings: Settings, environ: Mapping[str, str]) -> tuple[str | None, str]:
+def _credential(name: str, settings: Settings) -> tuple[str | None, str]:
     """Return the text of a credential, None if there is none, and how to give it. Raises SourceError for one that cannot be
     read."""
-    places = [Path(environ["CREDENTIALS_DIRECTORY"])] if environ.get("CREDENTIALS_DIRECTORY") else []
-    places.append(settings.feeds.parent / "credentials")
+    passed = os.environ.get("CREDENTIALS_DIRECTORY")
+    places = [*([Path(passed)] if passed else []), settings.feeds.parent / "credentials"]
     for place in places:
         try:
             text = read_settings(place / name, MAX_SECRET)

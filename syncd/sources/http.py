@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 
@@ -12,26 +11,11 @@ import aiohttp
 from yarl import URL
 
 from syncd.feeds.source import Pages, Request
+from syncd.sources import results
 from syncd.sources.guard import Guard
 from syncd.sources.incoming import IncomingFile
 from syncd.sources.pages import Page, address_at, read_page, read_record
-from syncd.sources.results import (
-    TIMES,
-    Fetched,
-    NotModified,
-    Seen,
-    SourceError,
-    Times,
-    no_address,
-    no_connection,
-    no_tls,
-    placed,
-    refused,
-    silent,
-    too_long,
-    unconnected,
-    wrong_certificate,
-)
+from syncd.sources.results import Fetched, NotModified, Seen, SourceError, Terms, Times, placed
 from syncd.web import retry_after
 
 MAX_REDIRECTS = 5
@@ -45,19 +29,10 @@ _HTML = re.compile(rb"(?is)\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*(?:<!doctype\s+html
 _NOT_HTML = re.compile(rb"\s*(?:<\?xml\s|[\[{])")
 
 
-async def fetch(
-    request: Request,
-    seen: Seen,
-    incoming: Path,
-    *,
-    max_bytes: int,
-    user_agent: str,
-    now: datetime,
-    times: Times = TIMES,
-) -> list[Fetched] | NotModified:
+async def fetch(request: Request, seen: Seen, incoming: Path, terms: Terms) -> list[Fetched] | NotModified:
     """Fetch the file of ``request`` once, into the folder ``incoming``. Raise SourceError; no file is left then."""
-    async with _client(request, user_agent, now, times) as client:
-        with IncomingFile(incoming, max_bytes) as file:
+    async with _client(request, terms) as client:
+        with IncomingFile(incoming, terms.max_bytes) as file:
             etag = modified = linked = None
             if request.pages is not None:
                 await _fetch_pages(client, request.pages, file)
@@ -75,9 +50,9 @@ async def fetch(
     return [Fetched(file.path, name, file.size, digest, state, linked is not None)]
 
 
-async def look(request: Request, *, user_agent: str, now: datetime, times: Times = TIMES) -> None:
+async def look(request: Request, terms: Terms) -> None:
     """Ask for the file without its content. Raise SourceError if a fetch would fail for a reason that shows so."""
-    async with _client(request, user_agent, now, times) as client:
+    async with _client(request, terms) as client:
         method = "HEAD" if request.method == "GET" else request.method
         try:
             async with client.answer(client.url, method):
@@ -107,27 +82,27 @@ def _conditions(request: Request, seen: Seen) -> Mapping[str, str]:
 
 
 @asynccontextmanager
-async def _client(request: Request, user_agent: str, now: datetime, times: Times) -> AsyncIterator["_Client"]:
+async def _client(request: Request, terms: Terms) -> AsyncIterator["_Client"]:
     """Yield a client with connections of its own. The errors inside are raised as SourceError."""
-    guard = Guard(request.insecure_hosts)
+    guard, times = Guard(request.insecure_hosts), terms.times
     with _failures(times):
         async with (
             asyncio.timeout(times.whole),
             aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(resolver=guard, use_dns_cache=False),
                 timeout=aiohttp.ClientTimeout(total=None, connect=times.connect, sock_read=times.silence),
-                headers={"User-Agent": user_agent},
+                headers={"User-Agent": terms.user_agent},
             ) as session,
         ):
-            yield _Client(request, session, guard, now)
+            yield _Client(request, session, guard, terms)
 
 
 class _Client:
     """The requests of one fetch. Headers, login and body of ``request`` are sent to the host and port of its ``url`` alone."""
 
-    def __init__(self, request: Request, session: aiohttp.ClientSession, guard: Guard, now: datetime) -> None:
+    def __init__(self, request: Request, session: aiohttp.ClientSession, guard: Guard, terms: Terms) -> None:
         self.request, self.url = request, _parsed(request.url)
-        self._session, self._guard, self._now = session, guard, now
+        self._session, self._guard, self._now = session, guard, terms.now
         self._credentials = {name.title(): _line(name, text) for name, text in request.headers.items()}
         if request.username is not None:
             self._credentials["Authorization"] = _basic(request.username, request.password)
@@ -191,7 +166,7 @@ class _Client:
             whence = f" from {_shown(answer.url)}, to which it was redirected"
             if status in (401, 403):
                 whence += ": credentials go to the host and port of url alone, so name that address there"
-        raise refused(status, whence, retry_after(answer.headers.get("Retry-After"), self._now))
+        raise results.refused(status, whence, retry_after(answer.headers.get("Retry-After"), self._now))
 
 
 def _parsed(address: str) -> URL:
@@ -229,20 +204,20 @@ def _failures(times: Times) -> Iterator[None]:
     try:
         yield
     except aiohttp.ConnectionTimeoutError:
-        raise unconnected(times) from None
+        raise results.unconnected(times) from None
     except aiohttp.SocketTimeoutError:
-        raise silent(times) from None
+        raise results.silent(times) from None
     except TimeoutError:
-        raise too_long(times) from None
+        raise results.too_long(times) from None
     except aiohttp.ClientConnectorCertificateError as error:
         why = getattr(error.certificate_error, "verify_message", "")
-        raise wrong_certificate(error.host, why) from None
+        raise results.wrong_certificate(error.host, why) from None
     except aiohttp.ClientConnectorDNSError as error:
-        raise no_address(error.host, error.os_error) from None
+        raise results.no_address(error.host, error.os_error) from None
     except aiohttp.ClientSSLError as error:
-        raise no_tls(error.host, error.os_error) from None
+        raise results.no_tls(error.host, error.os_error) from None
     except aiohttp.ClientConnectorError as error:
-        raise no_connection(error.host, error.port, error.os_error) from None
+        raise results.no_connection(error.host, error.port, error.os_error) from None
     except aiohttp.ClientPayloadError:
         raise SourceError("the answer is cut off or damaged", temporary=True) from None
     except (aiohttp.ClientConnectionError, OSError):

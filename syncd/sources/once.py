@@ -10,8 +10,9 @@ from yarl import URL
 from syncd.config import Settings
 from syncd.feeds.source import Secret, Source
 from syncd.feeds.source_address import parse_url
+from syncd.sources import http, servers
 from syncd.sources.connections import missing_package
-from syncd.sources.fetcher import final_name, protocol, request_of, text_of, user_agent
+from syncd.sources.fetcher import final_name, request_of, terms_of, text_of
 from syncd.sources.guard import Guard
 from syncd.sources.results import Fetched, NotModified, Seen, SourceError
 
@@ -22,14 +23,8 @@ async def fetch_once(source: Source, settings: Settings, folder: Path) -> Fetche
     now = datetime.now(UTC)
     try:
         request = request_of(source, settings)
-        got = await protocol(request).fetch(
-            request,
-            Seen(),
-            folder,
-            max_bytes=settings.limits.file,
-            user_agent=user_agent(settings),
-            now=now,
-        )
+        fetch = http.fetch if request.by_http else servers.fetch
+        got = await fetch(request, Seen(), folder, terms_of(settings, now))
     except SourceError as error:
         raise SourceError(f"{source.shown}: {error}") from None
     if isinstance(got, NotModified):
@@ -41,7 +36,8 @@ async def fetch_once(source: Source, settings: Settings, folder: Path) -> Fetche
 async def look(source: Source, settings: Settings) -> None:
     """Ask for the file of ``source`` without its content. Raise SourceError if a fetch would fail."""
     request = request_of(source, settings)
-    await protocol(request).look(request, user_agent=user_agent(settings), now=datetime.now(UTC))
+    look_at = http.look if request.by_http else servers.look
+    await look_at(request, terms_of(settings, datetime.now(UTC)))
 
 
 def beside(source: Source | None, address: Source, settings: Settings) -> Source:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
 from ssl import SSLEOFError
@@ -32,7 +32,13 @@ class Times(NamedTuple):
     whole: float = 1800
 
 
-TIMES = Times()
+class Terms(NamedTuple):
+    """The terms of a fetch. ``now``: for dates in the answer; ``max_bytes``: of a file."""
+
+    user_agent: str
+    now: datetime
+    max_bytes: int
+    times: Times = Times()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import structlog
 from syncd.errors import Conflict, SyncdError
 from syncd.feeds.source import Source
 from syncd.logs import Event
-from syncd.sources.fetcher import Fetcher, address_digest, log_failed
+from syncd.sources.fetcher import Fetcher, address_digest
 from syncd.sources.turns import SLOWER_FROM, SLOWEST, next_turn
 from syncd.store import Store, Tx, feeds, sources
 from syncd.store.sources import SourceState
@@ -74,7 +74,8 @@ class Schedule:
         wrong = {name: feed.config.source_faults for name, feed in configured.items()}
         for name, faults in wrong.items():
             if faults and self._logged.get(name) != faults:
-                log_failed(name, "; ".join(faults))
+                reason, nothing = "; ".join(faults), {"failures": 0, "next": None, "seconds": 0.0}
+                log.warning(Event.SOURCE_FAILED, feed=name, status=None, reason=reason, **nothing)
         self._logged = wrong
 
     async def _take(self, feed: Feed, turn: _Turn) -> None:

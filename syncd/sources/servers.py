@@ -5,29 +5,16 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
-from datetime import datetime
 from ftplib import Error as FtpError
 from pathlib import Path
 from ssl import SSLCertVerificationError, SSLError
 from typing import Any, TypeVar
 
 from syncd.feeds.source import Request
+from syncd.sources import results
 from syncd.sources.connections import Entry, Place, Server, connect
 from syncd.sources.incoming import IncomingFile
-from syncd.sources.results import (
-    TIMES,
-    Fetched,
-    NotModified,
-    Seen,
-    SourceError,
-    Times,
-    no_tls,
-    placed,
-    refused,
-    silent,
-    too_long,
-    wrong_certificate,
-)
+from syncd.sources.results import Fetched, NotModified, Seen, SourceError, Terms, Times, placed
 from syncd.sources.threads import apart
 
 T = TypeVar("T")
@@ -39,37 +26,28 @@ MAX_FILES, MAX_NEW = 10_000, 100
 # -- the face --------------------------------------------------------------------------------------------------
 
 
-async def fetch(
-    request: Request,
-    seen: Seen,
-    incoming: Path,
-    *,
-    max_bytes: int,
-    user_agent: str,
-    now: datetime,
-    times: Times = TIMES,
-) -> list[Fetched] | NotModified:
+async def fetch(request: Request, seen: Seen, incoming: Path, terms: Terms) -> list[Fetched] | NotModified:
     """Fetch the files that are new or have changed, the oldest first, into ``incoming``. Raise SourceError; no file is left
     then."""
-    return await apart(_fetch(request, seen, incoming, max_bytes, times))
+    return await apart(_fetch(request, seen, incoming, terms))
 
 
-async def look(request: Request, *, user_agent: str, now: datetime, times: Times = TIMES) -> None:
+async def look(request: Request, terms: Terms) -> None:
     """Ask for the list of files. Raise SourceError if a fetch would fail for a reason that shows so."""
 
     async def ask() -> None:
-        async with _opened(request, times) as (server, place):
+        async with _opened(request, terms.times) as (server, place):
             await server.matching(place)
 
     await apart(ask())
 
 
-async def delete(request: Request, seen: Seen, *, times: Times = TIMES) -> None:
+async def delete(request: Request, seen: Seen) -> None:
     """Delete the files at the server that ``seen`` has, unless they have changed. Raise SourceError for the first one that
     cannot be deleted."""
 
     async def remove() -> None:
-        async with _opened(request, times) as (server, place):
+        async with _opened(request, times := Times()) as (server, place):
             for each in await server.matching(place):
                 if seen.names.get(each.name) == each.stamp:
                     with placed(f"{each.name} cannot be deleted: "), _failures(place, times):
@@ -78,10 +56,8 @@ async def delete(request: Request, seen: Seen, *, times: Times = TIMES) -> None:
     await apart(remove())
 
 
-async def _fetch(
-    request: Request, seen: Seen, incoming: Path, max_bytes: int, times: Times
-) -> list[Fetched] | NotModified:
-    fetched: list[Fetched] = []
+async def _fetch(request: Request, seen: Seen, incoming: Path, terms: Terms) -> list[Fetched] | NotModified:
+    fetched, times = list[Fetched](), terms.times
     try:
         async with _opened(request, times) as (server, place):
             entries = await server.matching(place)
@@ -93,7 +69,7 @@ async def _fetch(
                 return NotModified(reason if place.is_pattern else "the file has not changed")
             for each in new:
                 where = f"{each.name}: " if place.is_pattern else ""
-                with placed(where), IncomingFile(incoming, max_bytes) as kept, _failures(place, times):
+                with placed(where), IncomingFile(incoming, terms.max_bytes) as kept, _failures(place, times):
                     await _save(server, place, each, kept)
                     digest = await asyncio.to_thread(kept.finish)
                 names = {**names, each.name: each.stamp}
@@ -125,7 +101,7 @@ async def _soon(answer: Awaitable[T], times: Times) -> T:
         async with asyncio.timeout(times.silence):
             return await answer
     except TimeoutError:
-        raise silent(times) from None
+        raise results.silent(times) from None
 
 
 class _Timely:
@@ -206,7 +182,7 @@ def _failures(place: Place, times: Times) -> Iterator[None]:
     except SourceError:
         raise
     except TimeoutError:
-        raise too_long(times) from None
+        raise results.too_long(times) from None
     except Exception as error:
         raise _explained(error, place.host) from None
 
@@ -216,12 +192,12 @@ def _explained(error: BaseException, host: str) -> SourceError:
     if refusal := next((cause for cause in causes if isinstance(cause, SourceError)), None):
         return refusal
     if (status := next(filter(None, map(_status, causes)), None)) is not None:
-        return refused(status)
+        return results.refused(status)
     for cause in causes:
         names = [kind.__name__ for kind in type(cause).__mro__]
         why = getattr(cause, "verify_message", None)  # aiohttp's error of this kind has none, but its cause
         if isinstance(cause, SSLCertVerificationError) and why is not None:
-            return wrong_certificate(host, why)
+            return results.wrong_certificate(host, why)
         if isinstance(cause, FtpError):
             code = str(cause)[:3]
             text = _FTP.get(
@@ -231,7 +207,7 @@ def _explained(error: BaseException, host: str) -> SourceError:
         if text := next((_WORDS[name] for name in names if name in _WORDS), ""):
             return SourceError(text.format(host))
     if isinstance(error, SSLError):
-        return no_tls(host, error)
+        return results.no_tls(host, error)
     if any(kind.__name__ in _LOST for cause in causes for kind in type(cause).__mro__):
         return SourceError(f"the connection to {host} was lost", temporary=True)
     return SourceError(f"the answer of {host} cannot be understood ({type(error).__name__})")

@@ -16,13 +16,13 @@ from syncd.domain import Catalogue
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.source import Request
 from syncd.sources import Seen, guard, http, servers
-from syncd.sources.results import TIMES, SourceError
+from syncd.sources.results import SourceError, Terms, Times
 from tests.certificates import make_certificate
 from tests.e2e.conftest import acme, cli, installation, start  # noqa: F401 - fixtures
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "sources.md").read_text()
 NOW = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
-NOTHING = Seen()
+NOTHING, TIMES = Seen(), Times()
 LOOPBACK = frozenset(("127.0.0.1", "127.0.0.2", "localhost", "::1"))
 
 
@@ -141,9 +141,7 @@ class Incoming:
 
     async def fetch(self, url, seen=NOTHING, *, max_bytes=1 << 24, times=TIMES, **values):
         request = Request(url, **{"insecure_hosts": LOOPBACK} | values)
-        fetched = await http.fetch(
-            request, seen, self.path, max_bytes=max_bytes, user_agent="syncd/test", now=NOW, times=times
-        )
+        fetched = await http.fetch(request, seen, self.path, Terms("syncd/test", NOW, max_bytes, times))
         if not isinstance(fetched, list):
             assert self.names() == []
             return fetched
@@ -160,9 +158,7 @@ class Incoming:
 
     async def take(self, request, seen=NOTHING, *, max_bytes=1 << 24, times=TIMES):
         """Return the result of a fetch from a server, with the files that are there now."""
-        fetched = await servers.fetch(
-            request, seen, self.path, max_bytes=max_bytes, user_agent="syncd/test", now=NOW, times=times
-        )
+        fetched = await servers.fetch(request, seen, self.path, Terms("syncd/test", NOW, max_bytes, times))
         there = [file.path.name for file in fetched] if isinstance(fetched, list) else []
         assert sorted(self.names()) == sorted(there)
         for name in there:

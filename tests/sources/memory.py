@@ -12,8 +12,8 @@ FETCH = r"""
 import asyncio, json, re, sys
 from pathlib import Path
 from syncd.feeds.source import Request
-from syncd.sources.fetcher import protocol
-from syncd.sources.results import Seen
+from syncd.sources import http, servers
+from syncd.sources.results import Seen, Terms
 from tests.sources.conftest import LOOPBACK, NOW
 
 def most():  # not ru_maxrss, which begins with that of the process that started this one
@@ -21,7 +21,8 @@ def most():  # not ru_maxrss, which begins with that of the process that started
 
 def fetch(values):
     request = Request(**values | {"insecure_hosts": LOOPBACK})
-    taken = protocol(request).fetch(request, Seen(), Path(sys.argv[1]), max_bytes=1 << 31, user_agent="x", now=NOW)
+    module = http if request.by_http else servers
+    taken = module.fetch(request, Seen(), Path(sys.argv[1]), Terms("x", NOW, 1 << 31))
     (file,) = asyncio.run(taken)
     return file.size, most()
 

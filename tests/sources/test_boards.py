@@ -14,6 +14,7 @@ from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.mapping.presets import boards
 from syncd.feeds.readers import open_reader
 from syncd.sources.http import look
+from syncd.sources.results import Terms
 from tests.sources.conftest import LOOPBACK, NOTHING, NOW
 
 ROOT = Path(__file__).parents[2]
@@ -156,7 +157,7 @@ async def test_a_board_has_all_postings_as_the_preset_reads_them(preset, site, i
     own = bodies(config, file.path)
     assert own == bodies(config, sample(preset))
     assert sum(bool(body and body.get("description") and body.get("applicationUrl")) for body in own) >= 2
-    await look(request_of(source), user_agent="syncd/test", now=NOW)
+    await look(request_of(source), Terms("syncd/test", NOW, 0))
 
 
 async def test_a_posting_that_goes_while_the_list_is_read_has_the_list_read_again(site, incoming):

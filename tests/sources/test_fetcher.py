@@ -51,8 +51,8 @@ def make(store, tmp_path):
 
 @pytest.fixture
 def fetch(store, settings):
-    async def fetch(feed, **options):
-        return await Fetcher(store, settings).turn(feed, feed.config.source, **options)
+    async def fetch(feed, dry=False, **options):
+        return await Fetcher(store, settings, **options).turn(feed, feed.config.source, dry=dry)
 
     return fetch
 
@@ -201,12 +201,12 @@ async def test_a_secret_that_is_missing_fails_at_once(site, make, fetch, value, 
     assert site.asked == []
 
 
-async def test_the_folder_of_systemd_comes_first(store, settings, make, site, tmp_path):
+async def test_the_folder_of_systemd_comes_first(fetch, make, site, tmp_path, monkeypatch):
     (tmp_path / "key").write_text("from-systemd")
     site["/"] = {"body": XML}
     feed = make(site.url("/"), 'headers = { X-Key = { credential = "key" } }')
-    fetcher = Fetcher(store, settings, environ={"CREDENTIALS_DIRECTORY": str(tmp_path)})
-    await fetcher.turn(feed, feed.config.source)
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    await fetch(feed)
     assert site.asked[0].headers["X-Key"] == "from-systemd"
 
 

@@ -14,8 +14,8 @@ from aiohttp import compression_utils, web
 from yarl import URL
 
 from syncd.feeds.source import Request
-from syncd.sources.http import Times, file_name, look
-from syncd.sources.results import NotModified, Seen
+from syncd.sources.http import file_name, look
+from syncd.sources.results import NotModified, Seen, Terms, Times
 from tests.certificates import make_certificate
 from tests.sources.conftest import LOOPBACK, NOW
 
@@ -434,12 +434,12 @@ import asyncio, sys
 from pathlib import Path
 from syncd.feeds.source import Request
 from syncd.sources import http
-from syncd.sources.results import Seen
+from syncd.sources.results import Seen, Terms
 from tests.sources.conftest import LOOPBACK, NOW
 for url in sys.argv[2:]:
     request = Request(url, insecure_hosts=LOOPBACK)
     try:
-        files = asyncio.run(http.fetch(request, Seen(), Path(sys.argv[1]), max_bytes=99, user_agent="x", now=NOW))
+        files = asyncio.run(http.fetch(request, Seen(), Path(sys.argv[1]), Terms("x", NOW, 99)))
         print(files[0].size)
     except http.SourceError as error:
         print(error)
@@ -481,7 +481,7 @@ def test_the_name_of_a_list_in_pages():
 async def test_an_address_is_looked_at_without_its_content(site):
     def looked(path, **values):
         request = Request(site.url(path), insecure_hosts=LOOPBACK, **values)
-        return look(request, user_agent="x", now=NOW)
+        return look(request, Terms("x", NOW, 0))
 
     site["/jobs.xml"] = {"body": FEED}
     await looked("/jobs.xml")

@@ -15,7 +15,7 @@ import pytest
 
 from syncd.feeds.source import Request
 from syncd.sources import servers
-from syncd.sources.results import NotModified, SourceError, Times
+from syncd.sources.results import NotModified, SourceError, Terms, Times
 from tests.sources.conftest import LOOPBACK, NOW, Incoming, example
 from tests.sources.memory import MOST, SIZE, memory
 
@@ -227,9 +227,9 @@ async def test_files_are_deleted_unless_they_changed(ssh, incoming):
 
 
 async def test_a_look_asks_for_the_list_alone(ssh, incoming):
-    await servers.look(ssh.request("*.json"), user_agent="", now=NOW)
+    await servers.look(ssh.request("*.json"), Terms("", NOW, 0))
     with pytest.raises(SourceError, match="no such file"):
-        await servers.look(ssh.request("none.xml"), user_agent="", now=NOW)
+        await servers.look(ssh.request("none.xml"), Terms("", NOW, 0))
 
 
 async def test_a_file_that_is_too_large_leaves_nothing(ssh, incoming):
