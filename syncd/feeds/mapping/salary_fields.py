@@ -89,7 +89,8 @@ class _Salary:
         if locale is None and unit is not None and money.are_thousands(texts, unit):
             locale = "fr"
         low, high = money.number(amount, locale), money.number(most, locale)
-        if unit is None and amount is not None and (pay := _with_units(texts, locale)):
+        pay = money.parse(" - ".join(texts), None, locale) if unit is None and amount is not None else None
+        if pay and pay.period is not None:  # the amounts have it beside them: "$20.00/hr"
             return replace(pay, plus_commission=commission or pay.plus_commission)
         if low is None and high is None:
             pay = money.parse(shown, self._infer, locale)
@@ -132,26 +133,6 @@ def _period_limits(right: FieldExpression) -> money.PeriodLimits | None:
     if limits["hourly_below"] > limits["yearly_above"]:
         scope.fault("hourly_below must not be above yearly_above")
     return money.PeriodLimits(**limits)
-
-
-def _with_units(texts: list[str], locale: money.Locale | None) -> money.Pay | None:
-    """Return the pay of one text with its unit, or of two together, such as "$20.00/hr" and "$25.00/hr". One of two without a
-    unit has that of the other. None if there is no unit, or if they do not fit."""
-    ends = [money.parse(text, None, locale) for text in texts]
-    unit = next(((end.period, 1) for end in ends if end.period is not None), None)
-    if unit is None:
-        return None
-    low, *rest = (
-        money.parse(text, None, locale, unit) if end.period is None else end
-        for text, end in zip(texts, ends, strict=True)
-    )
-    if any(end.amount is None or end.max_amount is not None for end in (low, *rest)):
-        return None
-    for high in rest:
-        if high.period != low.period or (high.amount or 0) < (low.amount or 0):
-            return None
-        low = replace(low, max_amount=high.amount, notes=tuple(dict.fromkeys((*low.notes, *high.notes))))
-    return low
 
 
 def _body(pay: money.Pay) -> dict[str, object]:

@@ -542,7 +542,7 @@ def test_an_unknown_status_is_rejected_or_left_out():
         ("$60,000 per year", "$70,000 per year", ("60000", "70000", 1)),
         ("20.00", "25.00/hr", ("20", "25", 5)),
         ("$20/hr", "$60,000 per year", None),
-        ("$25/hr", "$20/hr", None),
+        ("$25/hr", "$20/hr", ("20", "25", 5)),
     ],
 )
 def test_two_amounts_may_have_their_units_beside_them(low, high, expected):

@@ -1,16 +1,18 @@
-"""Descriptions as employers send them, to the HTML of docs/specification.md 2.6.
+"""Descriptions as employers send them, to the HTML of docs/specification.md 2.6; and a value between two marks in a longer text,
+as in "Closing date: 2027-01-31" (docs/feeds.md "Sources").
 
 ``clean`` never returns anything that ``syncd.domain.html_faults`` refuses: its result is checked again, and if that
 fails, the bare text is kept. Text is never lost, except for scripts, styles, comments and hidden content."""
 
 import re
+from collections.abc import Callable
 from html import escape
 from itertools import groupby
 
 import nh3
 
 from syncd.domain import html_faults, unescape
-from syncd.feeds.text import has_controls, without_controls
+from syncd.feeds.text import has_controls, meant, without_controls
 
 _ALLOWED = frozenset("strong b em i br p div ul ol li a".split())
 _HEADINGS = "h1 h2 h3 h4 h5 h6 dt th caption legend summary figcaption".split()
@@ -68,6 +70,8 @@ _BLOCK = re.compile(rf"<(/?)({'|'.join(_BLOCKS)})(?![\w:-]){_REST}", re.IGNORECA
 _REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 #: The mark between two cells of a table, which is white space.
 CELL = "\x1f"
+#: White space in ``lines``: within a line (the end of a cell, too), and such as ends the text behind a mark.
+_WITHIN_LINE, _LINE_END = f"[ {CELL}]", f"[\n{CELL}]"
 _SPACE = re.compile(r"\s+")
 _ANY_TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)?[^<>]*>")
 _NAME = re.compile(r"</?([a-zA-Z][\w:-]*)")
@@ -149,13 +153,9 @@ def _decoded(text: str) -> str:
             chosen |= {opened[name].pop(), tag.start()}
     if not chosen:
         return text
-    return _ESCAPED.sub(lambda tag: _unescaped(tag[0]) if tag.start() in chosen else tag[0], text)
-
-
-def _unescaped(tag: str) -> str:
-    for _ in range(3):
-        tag = unescape(tag)
-    return tag
+    return _ESCAPED.sub(
+        lambda tag: unescape(unescape(unescape(tag[0]))) if tag.start() in chosen else tag[0], text
+    )
 
 
 def _without_tags(text: str) -> tuple[str, tuple[str, ...]]:
@@ -281,3 +281,37 @@ def _with_lists(text: str) -> str:
         last = token.end()
     out.append("</ul>" if opened else "")
     return "".join(out) + text[last:]
+
+
+def text_behind(after: str, before: str | None) -> Callable[[str], object | None]:
+    """Return a function from a text to its part behind the mark ``after``, up to the mark ``before`` or the end of the line.
+    Tags of HTML are line ends. A text without the mark, or with nothing behind it, gives None."""
+    mark = after.strip(" \t")
+    colon = ":" if mark.endswith(":") else ":?"
+    word = r"(?<!\w)" if mark[0].isalnum() else ""
+    words = _pattern(mark.removesuffix(":").rstrip(" \t"))
+    begin = re.compile(f"{word}{words}{_WITHIN_LINE}?{colon}{_WITHIN_LINE}?", re.IGNORECASE)
+    end = re.compile(_LINE_END if before is None else _pattern(before), re.IGNORECASE)
+    line_end = re.compile(_LINE_END)
+
+    def behind(markup: str) -> object | None:
+        text, more = lines(markup), True
+        for match in begin.finditer(text):
+            stop = end.search(text, match.end()) if more else None
+            more = stop is not None  # if there is none, none follows a later mark
+            stop = stop or line_end.search(text, match.end())
+            part = meant(text[match.end() : stop.start() if stop else None])
+            if part is not None:
+                return part
+        return None
+
+    return behind
+
+
+def _pattern(mark: str) -> str:
+    """Return the pattern of a mark, in which blanks and line ends may be of any kind and number."""
+    parts = re.split(r"(\s+)", mark)
+    return "".join(
+        f"{_LINE_END}+" if "\n" in part else _WITHIN_LINE if part.isspace() else re.escape(part)
+        for part in parts
+    )

@@ -52,7 +52,7 @@ def _amount(i: int) -> str:
 
 
 BETWEEN = re.compile(
-    rf"{_amount(1)}(?P<p1>\s*{PER_ANY})?"
+    rf"{_amount(1)}(?P<p1>\s*{PER_ANY}\.?)?"
     rf"(?:\s*(?:-|to|and|a|et|\.\.\.?|–)\s*(?:up to\s*|jusqu'a\s*)?{_amount(2)})?"
 )
 UP_TO = re.compile(r"(?:up to|jusqu'a|maximum(?: of| de)?|max\.?|as much as|no more than)\s*:?\s*\Z")

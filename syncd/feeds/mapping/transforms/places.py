@@ -2,12 +2,13 @@
 place ("Remote", "Multiple locations"), and words that place a text in Canada, are recognised here."""
 
 import re
+import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from importlib.resources import files
 from typing import NamedTuple
 
 from syncd.domain import PROVINCES, fold, near_names, place_aliases, place_key, province_code, split_code
-from syncd.feeds.mapping.transforms.abroad import is_abroad, is_region_abroad
 from syncd.shipped_data import place_file, places_in
 
 #: The API does not take a longer location.
@@ -316,3 +317,39 @@ def without_region(text: str) -> str:
     provinces = (name for names in PROVINCES.values() for name in names if len(name) > 4)
     near = near_names(region.strip(), provinces, least=0.75)
     return city if not near and _largest(place_key(city)) else text
+
+
+# -- places outside of Canada, known by the region behind the city ----------------------------------------------
+
+#: A ZIP code, and a remark behind a dash: "MA 02110", "MA - HQ".
+_AFTER_REGION = re.compile(r"\s+\d{5}(?:-\d{4})?\Z|\s+[-–]\s.*\Z", re.DOTALL)
+_ZIP = re.compile(r"CA\s+\d{5}(?:-\d{4})?\Z")
+
+
+def _letters(name: str) -> str:
+    return "".join(c for c in fold(name) if c.isalnum())
+
+
+#: The words of ``abroad.toml``.
+_WORDS = tomllib.loads(files(__package__).joinpath("abroad.toml").read_text("utf-8"))
+_STATE_CODES = frozenset(_WORDS["codes"].split())
+_CALIFORNIAN = frozenset(map(_letters, _WORDS["californian"].split(",")))
+_ABROAD = frozenset(map(_letters, f"{_WORDS['states']},{_WORDS['countries']}".split(",")))
+
+
+def is_abroad(text: str) -> bool:
+    """Return whether a text names a state of the USA or another country after the city. "CA" is California only after one of
+    its large cities."""
+    city, comma, region = text.partition(",")
+    if not comma:
+        return False
+    if region.strip() == "CA":
+        return _letters(city) in _CALIFORNIAN
+    parts = [part.strip() for part in region.rsplit(",", 2)]
+    return any(map(_ZIP.match, parts)) or any(map(is_region_abroad, parts))
+
+
+def is_region_abroad(text: str) -> bool:
+    """Return whether a text is the name or the code of a state of the USA, or the name of another country."""
+    name = _AFTER_REGION.sub("", text)
+    return name in _STATE_CODES or _letters(name) in _ABROAD
