@@ -11,7 +11,7 @@ import ijson
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import EACH, WITHIN, folded, larger_total, member_path, parsed_path
+from syncd.feeds.readers.records import EACH, WITHIN, Announced, folded, member_path, parsed_path
 from syncd.feeds.readers.source import over_limit
 
 #: Stands for an element of an array in a path. It is not the name of a member: names have no lone surrogates.
@@ -32,12 +32,7 @@ _OPENING = re.compile(rb"[\[{]")
 #: The parser looks at all of a number again with each chunk.
 _MAX_VALUE = 10 << 20
 #: Members of the root that may have the number of records; the object that has the records may, too.
-_ABOUT = frozenset(("meta", "metadata", "paging", "pagination", "page", "pageinfo"))
-#: Members about the records, without case, ``_`` and ``-``, that say that others follow: true, or where they are.
-_MORE = frozenset("hasmore hasmoreitems hasnext hasnextpage".split())
-_NEXT = frozenset(
-    "next nextcursor nextlink nextpage nextpagetoken nextpageurl nexttoken nexturl @odata.nextlink".split()
-)
+_ABOUT = frozenset(("meta", "metadata", "paging", "pagination", "page", "pageinfo", "links", "next"))
 #: How the names of members begin that were attributes of XML.
 _ATTRIBUTES = ("@", "_", "-", "$", "#")
 #: This many other arrays are named where the records are not found.
@@ -60,8 +55,8 @@ class OuterParser:
     """Takes everything but the records.
 
     ``path`` is where the records are; None: in any of ``ARRAYS``. ``kind`` is "array", "members" (of an object, each a record) or
-    "object" (the one record) while the records are the parser's next value, else "". ``declared`` is the number of records that
-    the file says it has. Raise FeedError ``not_well_formed``, ``truncated``, ``no_records_path``, ``limit_exceeded``."""
+    "object" (the one record) while the records are the parser's next value, else "". ``announced``: the
+    words of the file about them. Raise FeedError ``not_well_formed``, ``truncated``, ``no_records_path``, ``limit_exceeded``."""
 
     def __init__(self, records: str | None, limits: FeedLimits, head: bytes) -> None:
         self._limits, self._head = limits, head
@@ -85,8 +80,7 @@ class OuterParser:
         self._arrays: list[str] = []
         self._any_records = False
         self.kind = ""
-        self.declared: int | None = None
-        self.more: str | None = None
+        self.announced = Announced()
 
     def feed(self, data: bytes, at: int, line: int, offset: int) -> int:
         """Take ``data`` from ``at`` on, at that line and offset of the file. Return where the records begin, or its end."""
@@ -152,17 +146,13 @@ class OuterParser:
                 raise over_limit("depth", f"nested deeper than {self._limits.depth}", offset=self._offset)
         elif event in _CLOSING:
             self._key = self._stack.pop()
-        elif value and event in ("number", "string", "boolean"):
+        elif event in ("number", "string", "boolean"):
             *above, name = self._at() or (None,)
             about = all(folded(str(step)) in _ABOUT or step in (self._place or ()) for step in above)
             if name is None or not about:
                 return
-            if folded(name) in (_MORE if value is True else _NEXT):
-                self.more = name
-            elif value is not True:
-                self.declared = larger_total(
-                    self.declared, "total" if name == "count" and not above else name, value
-                )
+            name = "total" if name == "count" and not above else name
+            self.announced.add("next" if "next" in above and value else name, value)
 
     def _at(self) -> tuple[str | None, ...]:
         return (*self._stack[1:], self._key) if self._stack else ()

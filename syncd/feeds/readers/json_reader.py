@@ -135,7 +135,7 @@ class JsonReader(_JsonReader):
             else:
                 yield from self._contained(b"}" if outer.kind == "members" else b"]")
         outer.finish()
-        self.declared, self.more = outer.declared, outer.more
+        self.announced = outer.announced
 
     def _contained(self, closing: bytes) -> Iterator[Record]:
         if self._separator():

@@ -35,6 +35,19 @@ _TOTALS = frozenset(
     "expectedjobcount jobcount jobscount numberofjobs numfound recordcount resultcount total totalcount totalelements totalfound"
     " totalhits totalitems totaljobs totalrecords totalresults".split()
 )
+#: Names that say that other records follow: true, or where they are; that these are the last: false; the number of pages.
+_MORE = frozenset("hasmore hasmoreitems hasnext hasnextpage".split())
+_NEXT = frozenset(
+    "next nextcursor nextlink nextpage nextpagetoken nextpageurl nexttoken nexturl @odata.nextlink".split()
+)
+_LAST = frozenset("last islast lastpage islastpage".split())
+_PAGES = frozenset("pages totalpages pagestotal pagecount numpages nbpages numberofpages lastpage".split())
+_PAGE = frozenset(("page", "pages"))
+#: "Page 1 of 3".
+_NUMBER, _PAGE_OF = (
+    re.compile(r"(\d{1,9})"),
+    re.compile(r"(?:page\s*)?\d+\s*(?:of|de|sur|/)\s*(\d{1,9})", re.IGNORECASE),
+)
 #: A whole number as a person writes it: 1038, "1,038", "1 038", "1'038".
 _WHOLE = re.compile(r"[0-9]+|[0-9]{1,3}(?:[,\s'’][0-9]{3})+")
 #: The digits of a number of records that count: no file has more records.
@@ -46,15 +59,37 @@ def folded(name: str) -> str:
     return re.sub("[_-]", "", name).casefold()
 
 
-def larger_total(declared: int | None, name: str, value: object) -> int | None:
-    """Return the number of records that a file declares, after one more of its members, elements or attributes: the largest of
-    all that are named after a total, as a number or in words such as "1,038"."""
-    if folded(name.rpartition("}")[2]) not in _TOTALS:
-        return declared
-    text = str(value).strip()
-    if not _WHOLE.fullmatch(text):
-        return declared
-    return max(declared or 0, int(re.sub(r"[^0-9]", "", text)[:_MAX_DIGITS]))
+class Announced:
+    """The words of a file about its records, in the members, elements or attributes beside them.
+
+    ``total`` is their number, the largest of all that are named after it, as a number or in words such as "1,038"; ``follow`` the
+    name by which it says that others follow; ``pages`` that of a number of pages, and this number. ``parts`` are here."""
+
+    def __init__(self) -> None:
+        self.total: int | None = None
+        self.follow: str | None = None
+        self.pages, self.parts = ("", 1), 1
+
+    @property
+    def more(self) -> str | None:
+        """The name by which the file says that others follow. Of several pages all may be in it, which a total shows."""
+        name, pages = self.pages
+        return self.follow or (name if pages > self.parts and self.total is None else None)
+
+    def add(self, name: str, value: object) -> None:
+        name = name.rpartition("}")[2]
+        key, text = folded(name), str("" if value is None else value).strip()
+        flag = {"true": True, "false": False}.get(text.casefold())
+        if flag is not None:
+            self.follow = name if key in (_MORE if flag else _LAST) else self.follow
+        elif key in _NEXT and text:
+            self.follow = name
+        elif key in _TOTALS and _WHOLE.fullmatch(text):
+            self.total = max(self.total or 0, int(re.sub(r"[^0-9]", "", text)[:_MAX_DIGITS]))
+        elif pages := (key in _PAGES and _NUMBER.fullmatch(text)) or (
+            key in _PAGE and _PAGE_OF.fullmatch(text)
+        ):
+            self.pages = name, int(pages[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +166,8 @@ class FeedReader(ABC):
     "*" last for members of an object. ``source`` has the bytes that are read: their encoding, and the start of the file in
     UTF-8. ``bytes_read`` is for progress; ``number`` is that of the last record.
 
-    Final only after the last record: ``declared`` is the number of records that the file says it has, if it says so.
-    ``more`` is the member by which it says that others follow. ``header`` has the CSV's cells as they are written. ``mended``:
-    the file has the marks of a file of rejected rows (``syncd_errors``).
+    Final only after the last record: ``announced`` has the words of the file about its records. ``header`` has the cells of
+    the CSV as they are written. ``mended``: the file has the marks of a file of rejected rows (``syncd_errors``).
     ``withheld`` says why nothing may be archived from these records.
     ``nameless``: the numbers of the columns without a name that have values. ``line_end``: whether the last record of a CSV has a
     line end; None in other formats. ``controls`` is the number of control characters that were left out in recovery mode."""
@@ -145,8 +179,7 @@ class FeedReader(ABC):
 
     def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
         self.source = source
-        self.declared: int | None = None
-        self.more: str | None = None
+        self.announced = Announced()
         self.header: list[str] | None = None
         self.mended = False
         self.withheld: str | None = None

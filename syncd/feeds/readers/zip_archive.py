@@ -90,7 +90,7 @@ class ZipArchive:
 class ZipReader(FeedReader):
     """See FeedReader. The first member decides the format; CSV members have one and the same header.
 
-    ``declared`` is the sum of the numbers that the members declare, or that number itself where all declare the same: then they
+    The total is the sum of the numbers that the members announce, or that number itself where all have the same: then they
     are pages of one list. Raise FeedError ``bad_archive``, ``bad_header``, and the errors of the members' readers, with their
     names."""
 
@@ -147,14 +147,15 @@ class ZipReader(FeedReader):
         self.line_end = reader.line_end if self.line_end is None else self.line_end and reader.line_end
         self.source.guessed |= reader.encoding_guessed
         self.controls += reader.controls
-        self.more = reader.more  # that of the last member: each may be a page
-        if reader.declared is not None:
-            self._declared.append(reader.declared)
+        said, here = self.announced, reader.announced
+        said.follow, said.pages, said.parts = here.follow, here.pages, len(self._names)  # each may be a page
+        if here.total is not None:
+            self._declared.append(here.total)
             same = len(set(self._declared)) == 1
-            self.declared = self._declared[0] if same else sum(self._declared)
+            said.total = self._declared[0] if same else sum(self._declared)
         elif self._declared:
             self._declared.append(reader.number - first)
-            self.declared = sum(self._declared)
+            said.total = sum(self._declared)
 
     def _follow(self, reader: FeedReader) -> None:
         self.bytes_read = reader.bytes_read

@@ -263,10 +263,11 @@ class _Reading:
             return False, None
         if reader.withheld is not None:
             return False, reader.withheld
-        if reader.declared is not None and reader.declared > self._read:
-            return False, f"the file says that it has {reader.declared} records, but {self._read} were found"
-        if reader.more is not None:
-            return False, f"the file says that other records follow it (`{reader.more}`)"
+        total, more = reader.announced.total, reader.announced.more
+        if total is not None and total > self._read:
+            return False, f"the file says that it has {total} records, but {self._read} were found"
+        if more is not None:
+            return False, f"the file says that other records follow it (`{more}`)"
         return True, None
 
 

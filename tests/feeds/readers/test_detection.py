@@ -43,7 +43,7 @@ from tests.feeds.readers.reading import MB, fault, items, read
 )
 def test_the_declared_number_of_records_is_found(text, count):
     spec = ReadSpec(records="data.jobs" if "data" in text else None)
-    assert read(text, spec)[0].declared == count
+    assert read(text, spec)[0].announced.total == count
 
 
 ENCODED = "<jobs><job><id>Québec €</id></job></jobs>"

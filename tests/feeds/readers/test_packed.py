@@ -92,7 +92,7 @@ def test_the_declared_numbers_of_members_are_joined(totals, declared):
 
     reader = reader_of(zipped({f"{n}.json": member(total) for n, total in enumerate(totals)}))
     assert len(list(reader)) == 4
-    assert reader.declared == declared
+    assert reader.announced.total == declared
 
 
 def test_marks_of_corrected_rows_are_seen_in_any_member():

@@ -128,7 +128,10 @@ def test_a_file_declares_the_number_of_its_records_under_several_names_and_as_te
     [
         ({"hasMore": True}, "hasMore"), ({"pageInfo": {"has_next_page": True}}, "has_next_page"),
         ({"next": "https://acme.example/jobs?page=2"}, "next"), ({"meta": {"next_page": 2}}, "next_page"),
+        ({"page": 1, "pages": 3}, "pages"), ({"meta": {"total_pages": "3"}}, "total_pages"), ({"page": "1 of 3"}, "page"),
+        ({"links": {"next": "/jobs?page=2"}}, "next"), ({"paging": {"next": {"offset": 9}}}, "next"), ({"last": False}, "last"),
         ({"hasMore": False, "next": None, "nextPageToken": ""}, None), ({"filters": {"next": "all"}, "page": True}, None),
+        ({"page": 1, "pages": 1, "last": True, "links": {"next": None}}, None), ({"pages": 2, "total": 10}, None),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("behind", [True, False])
@@ -146,6 +149,35 @@ def test_a_page_of_a_longer_list_only_adds_and_updates(
         pages = {"1.json": json.dumps(page), "2.json": json.dumps({"jobs": board.rows(12, 12)})}
         assert outcome(board.deliver(feed, zipped(pages))) == ("succeeded", None)
         assert board.active() == references(2, 12)
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "more"),
+    [
+        ("<totalPages>3</totalPages>", "", "totalPages"), ("", "<page>1 of 3</page>", "page"),
+        ("", "<hasMore>true</hasMore>", "hasMore"), ('<link rel="next" href="/jobs?page=2"/>', "", "next"),
+        ("", '<link rel="next" href="/jobs?page=2"/>', "next"), ("<pages>1</pages>", "<hasMore>false</hasMore>", None),
+    ],
+)  # fmt: skip
+def test_xml_may_say_as_well_that_it_is_a_page_of_a_longer_list(
+    board: Board, before: str, behind: str, more: str | None
+) -> None:
+    feed = board.feed()
+    board.deliver(feed, as_xml(board.rows(1, 10)))
+    page = as_xml(board.rows(2, 11), before).replace(b"</jobs>", f"{behind}</jobs>".encode())
+    run = board.deliver(feed, page)
+    assert run.withheld == (more and f"the file says that other records follow it (`{more}`)")
+    assert board.active() == references(1 if more else 2, 11)
+
+
+def test_a_zip_archive_of_all_pages_is_whole(board: Board) -> None:
+    feed = board.feed('[read]\nrecords = "jobs"')
+    board.deliver(feed, {"jobs": board.rows(1, 10)})
+    rows = {1: board.rows(2, 5), 2: board.rows(7, 10)}
+    pages = {f"{n}.json": json.dumps({"page": n, "pages": 2, "jobs": rows[n]}) for n in rows}
+    run = board.deliver(feed, zipped(pages))
+    assert run.withheld is None
+    assert board.active() == references(2, 5) | references(7, 10)
 
 
 def test_a_file_whose_archiving_is_withheld_is_still_held_for_too_many_rejected_rows(board: Board) -> None:

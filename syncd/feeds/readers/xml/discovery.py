@@ -9,7 +9,7 @@ from typing import cast
 from lxml import etree
 
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import element_path, larger_total, parsed_path
+from syncd.feeds.readers.records import Announced, element_path, parsed_path
 from syncd.feeds.readers.xml.parsing import EntityTranslator, UnknownEntity
 from syncd.feeds.readers.xml.tree import (
     Event,
@@ -59,14 +59,16 @@ class _Search:
             self._wanted.append(("*", *path))
         self._outside = outside
         self._root = ""
-        self._declared: int | None = None
+        self._announced = Announced()
         self._openings: Counter[bytes] = Counter()
         self._containers: list[tuple[str, ...]] = []
 
     def run(self, head: bytes) -> RecordPlace | None:
         for event, element in _events(head):
+            if element.get("rel") == "next":
+                self._announced.add("next", element.get("href"))
             if event == "end":
-                self._declared = larger_total(self._declared, str(element.tag), element.text)
+                self._announced.add(str(element.tag), element.text)
                 continue
             path = names(element)
             self._root = self._root or str(element.tag)
@@ -77,13 +79,13 @@ class _Search:
                 at = _find_opening(head, opening, self._openings[opening])
                 path = next((wanted for wanted in self._wanted if matches(wanted, path)), path)
                 shown = None if at < 0 else opening
-                return RecordPlace(path, self._root, shown, at, above, self._declared)
+                return RecordPlace(path, self._root, shown, at, above, self._announced)
             self._containers.append(path)
             for name, value in element.attrib.items():
                 total = "total" if name == "count" and len(path) == 1 else str(name)
-                self._declared = larger_total(self._declared, total, value)
+                self._announced.add(total, value)
         path = self._empty()
-        return RecordPlace(path, self._root, declared=self._declared) if path else None
+        return RecordPlace(path, self._root, announced=self._announced) if path else None
 
     def _empty(self) -> tuple[str, ...]:
         """Return the path that records would have: an empty feed still has the element that holds them."""

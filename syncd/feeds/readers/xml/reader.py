@@ -28,7 +28,6 @@ from syncd.feeds.readers.records import (
     ReadOptions,
     Record,
     Slice,
-    larger_total,
     seeded,
     too_long,
 )
@@ -65,7 +64,7 @@ class XmlReader(FeedReader):
         head = source.head[self._start :]
         place = find_records(head, spec.records, whole=source.whole, outside=spec.outside)
         self._line = 1 + source.head.count(b"\n", 0, self._start)
-        self.declared = place.declared
+        self.announced = place.announced or self.announced
         self._root, self._opening = place.root, place.opening
         prolog = head[: place.prolog] if spec.outside else b""
         seeds = (source.encoding, repr(place.path), repr(place.inherited), prolog)
@@ -222,8 +221,9 @@ class XmlReader(FeedReader):
                 yield self._loose_record(element, None)
             elif element.getparent() is None:
                 for behind in self._tree.behind():
-                    for name, value in ((behind.tag, behind.text), *behind.attrib.items()):
-                        self.declared = larger_total(self.declared, str(name), value)
+                    link = [("next", behind.get("href"))] if behind.get("rel") == "next" else []
+                    for name, value in ((behind.tag, behind.text), *behind.attrib.items(), *link):
+                        self.announced.add(str(name), value)
 
     def _finish(self, tail: bytes) -> Iterator[Record]:
         """Parse the end of the file, without the markup that it cuts off: the parser's words about that would mislead."""

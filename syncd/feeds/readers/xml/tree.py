@@ -9,7 +9,7 @@ from lxml import etree
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import ReadSpec, Slice
+from syncd.feeds.readers.records import Announced, ReadSpec, Slice
 from syncd.feeds.readers.source import over_limit
 
 Event = tuple[str, etree._Element]
@@ -86,14 +86,14 @@ class RecordPlace(NamedTuple):
 
     ``path`` has the names of the elements from the root to the record ("*": any); ``root`` is the root's tag.
     ``opening`` is how the first record's start tag begins (``<ns:job``), None if the head has no record; the ``prolog`` before it
-    has this length. ``inherited``: see there. ``declared`` is the number of records that the file says it has."""
+    has this length. ``inherited``: see there. ``announced``: its words about them."""
 
     path: tuple[str, ...]
     root: str = ""
     opening: bytes | None = None
     prolog: int = 0
     inherited: tuple[object, ...] = ()
-    declared: int | None = None
+    announced: Announced | None = None
 
 
 class RecordTree:
