@@ -9,9 +9,8 @@ from typing import Any
 
 import typer
 
-from syncd.cli.addresses import fetched, is_address
 from syncd.cli.employers import how_many
-from syncd.cli.imports import naming
+from syncd.cli.imports import fetched, is_address, naming
 from syncd.cli.options import named_path
 from syncd.cli.output import clean, print_json, print_list, remark, whole_file, writable_by_owner_alone
 from syncd.cli.report_text import print_kinds

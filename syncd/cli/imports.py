@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -15,16 +18,15 @@ import typer
 
 from syncd.cli import options
 from syncd.cli import report_text as text
-from syncd.cli.addresses import fetched, is_address
 from syncd.cli.output import CHANGES, DONE, FAILED, HELD, agreed, bold, clean, print_result, remark
 from syncd.cli.store_access import opened_store
 from syncd.config import Settings
 from syncd.domain import API_FEED, Catalogue, HoldScope, Run, RunKind, RunState
 from syncd.errors import FeedError
 from syncd.feeds.configuration import FeedFile
-from syncd.feeds.source import source_at
+from syncd.feeds.source import Source, source_at
 from syncd.service import configured_feeds, process, stores
-from syncd.sources import beside
+from syncd.sources import Fetched, beside, fetch_once
 from syncd.store import Store, feeds, run_results, runs
 from syncd.sync.arrival import ArrivalContext, Worker, decide, revert
 from syncd.sync.report import REKEY, plan_of, rekeys_of, run_json, write_json
@@ -56,9 +58,8 @@ def file_and_feed(settings: Settings, first: str, second: str | None, feed: str 
         )
 
     def like_feed(word: str) -> tuple[bool, bool]:
-        return (settings.feeds / f"{word}.toml").exists(), not (
-            "." in word or "/" in word or Path(word).exists()
-        )
+        is_path = "." in word or "/" in word or Path(word).exists()
+        return (settings.feeds / f"{word}.toml").exists(), not is_path
 
     name, file = sorted((first, second), key=like_feed, reverse=True)
     return options.named_path(file), name
@@ -82,6 +83,18 @@ def plan(
             planned = importer.plan(resolved, file)
     _print_plan(planned, catalogue if as_json else None)
     return CHANGES if exit_code and planned.changes else DONE
+
+
+def is_address(text: str) -> bool:
+    """Return whether an argument is the address of a file, not its path."""
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text) is not None
+
+
+@contextmanager
+def fetched(source: Source, settings: Settings) -> Iterator[Fetched]:
+    """Yield the file of a source, which is removed in the end. Raises SourceError."""
+    with tempfile.TemporaryDirectory(prefix="syncd-") as folder:
+        yield asyncio.run(fetch_once(source, settings, Path(folder)))
 
 
 @contextmanager
@@ -191,13 +204,7 @@ def _terminal(settings: Settings, quiet: bool) -> Iterator[Host]:
 def decide_run(settings: Settings, as_json: bool, number: int, *, approved: bool) -> int:
     """Carry the decision out and print the run. Raises NotFound, Conflict, ConfigError (the file of its feed is wrong)."""
     with opened_store(settings) as store:
-        catalogue = stores.catalogue_of(store, settings, remember=True)
-        file = _file_of_run(store, settings, catalogue, number) if approved else None
-        feed = configured_feeds.resolve(store, file, settings) if file is not None else None
-        arrival = arrival_of(store, settings, catalogue, Terminal(settings))
-        run = decide(arrival, settings.drop.folder, number, feed, approved=approved)
-    _print_run(run, as_json)
-    return {RunState.FAILED: FAILED, RunState.HELD: HELD}.get(run.state, DONE)
+        return _decide(store, settings, as_json, number, approved=approved)
 
 
 def rekey_run(settings: Settings, as_json: bool, number: int, *, yes: bool) -> int:
@@ -211,15 +218,19 @@ def rekey_run(settings: Settings, as_json: bool, number: int, *, yes: bool) -> i
                 print(text.rest_of_rekeying(run, len(shown.pairs)))
             if not agreed(f"{REKEY}: {plural(len(shown.pairs), 'job')}?", "; to agree: --yes"):
                 return HELD
-        catalogue = stores.catalogue_of(store, settings, remember=True)
-        file = _file_of_run(store, settings, catalogue, number)
-        feed = configured_feeds.resolve(store, file, settings) if file is not None else None
-        arrival = arrival_of(store, settings, catalogue, Terminal(settings))
-        run = decide(
-            arrival, settings.drop.folder, number, feed, approved=True, agreed=shown.plan, rekey=True
-        )
+        return _decide(store, settings, as_json, number, approved=True, agreed=shown.plan, rekey=True)
+
+
+def _decide(
+    store: Store, settings: Settings, as_json: bool, number: int, *, approved: bool, **how: Any
+) -> int:
+    catalogue = stores.catalogue_of(store, settings, remember=True)
+    file = _file_of_run(store, settings, catalogue, number) if approved else None
+    feed = configured_feeds.resolve(store, file, settings) if file is not None else None
+    arrival = arrival_of(store, settings, catalogue, Terminal(settings))
+    run = decide(arrival, settings.drop.folder, number, feed, approved=approved, **how)
     _print_run(run, as_json)
-    return HELD if run.state is RunState.HELD else DONE
+    return {RunState.FAILED: FAILED, RunState.HELD: HELD}.get(run.state, DONE)
 
 
 def _file_of_run(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> FeedFile | None:

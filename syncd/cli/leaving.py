@@ -60,10 +60,9 @@ def remove_feed(settings: Settings, as_json: bool, name: str, archive: bool | No
         if not agreed(f"Remove feed {name} and archive {plural(owned.active, 'job')}?", "; to agree: --yes"):
             return HELD
     with _left_lying(settings, [name]):
-        removed = _remove(settings, name, archive=archive)
+        removed, run, lines = _remove(settings, name, archive=archive)
         no_reload = _reload(settings)
-    print_result(as_json, removed.json() | {"reloaded": no_reload is None}, removed.text())
-    return _code([removed.run], no_reload)
+    return _end(as_json, removed, lines, [run], no_reload)
 
 
 def close_employer(settings: Settings, as_json: bool, employer: str, yes: bool) -> int:
@@ -74,110 +73,65 @@ def close_employer(settings: Settings, as_json: bool, employer: str, yes: bool) 
         assert store is not None
         owner = store.read(lambda tx: employers.find(tx, employer))
         files = configured_feeds.feed_files(settings, stores.catalogue_of(store, settings))
-        leaving = store.read(lambda tx: _leaving(tx, owner, files))
-    who, going = f"employer {owner.name}", leaving.active
-    if not (leaving.feeds or leaving.others.active or leaving.keys):
-        remark(f"syncd: {clean(who)} has no feed, no active job and no live key: nothing to close")
+        feeds, others, live = store.read(lambda tx: _leaving(tx, owner, files))
+    who = clean(f"employer {owner.name}")
+    closed: dict[str, Any] = {"employer": employer_json(owner), "feeds": [], "run": None, "revokedKeys": live}
+    if not (feeds or others.active or live):
+        remark(f"syncd: {who} has no feed, no active job and no live key: nothing to close")
         if as_json:
-            print_json(_Closed(owner, [], None, []).json() | {"reloaded": False})
+            print_json(closed | {"reloaded": False})
         return DONE
     if not yes:
         if not as_json:
-            for name, its in leaving.feeds.items():
+            for name, its in feeds.items():
                 _print_going(f"feed {name}: ", its)
-            _print_going("other jobs: ", leaving.others)
-        about = f"{plural(len(leaving.feeds), 'feed')}, {plural(going, 'active job')} and {plural(len(leaving.keys), 'key')}"
-        if not agreed(f"Close {clean(who)} with {about}?", "; to agree: --yes", f"{clean(who)} has {about}"):
+            _print_going("other jobs: ", others)
+        active = plural(others.active + sum(its.active for its in feeds.values()), "active job")
+        about = f"{plural(len(feeds), 'feed')}, {active} and {plural(len(live), 'key')}"
+        if not agreed(f"Close {who} with {about}?", "; to agree: --yes", f"{who} has {about}"):
             return HELD
-    with _left_lying(settings, [*leaving.feeds]):
-        _write(
-            settings, lambda tx: [keys.revoke(tx, number) for number in leaving.keys]
-        )  # first: no new job comes
-        removed = [_remove(settings, name, archive=True) for name in leaving.feeds]
+    with _left_lying(settings, [*feeds]):
+        # first: no new job comes
+        _write(settings, lambda tx: [keys.revoke(tx, number) for number in live])
+        removed = [_remove(settings, name, archive=True) for name in feeds]
         run = _arrive(settings, lambda arrival: archive_jobs(arrival, owner.id))
         no_reload = _reload(settings) if removed else None
-    closed = _Closed(owner, removed, run, leaving.keys)
-    print_result(as_json, closed.json() | {"reloaded": no_reload is None}, closed.text())
-    return _code([run, *(feed.run for feed in removed)], no_reload)
+    revoked = f"{plural(len(live), 'key')} revoked"
+    if live:
+        revoked += f", which no revert brings back: `syncd key create {owner.id}` makes new ones"
+    end = f"; to undo it: syncd runs revert {run.id}" if run is not None else ""
+    lines = [line for _, _, of_feed in removed for line in of_feed]
+    lines += [*_summary(run), f"{who} is closed: {revoked}{end}"]
+    closed |= {"feeds": [feed for feed, _, _ in removed], "run": run_json(run) if run is not None else None}
+    return _end(as_json, closed, lines, [run, *(its for _, its, _ in removed)], no_reload)
 
 
 def _print_going(whose: str, its: _Jobs) -> None:
     text.print_section(f"{whose}would be archived", its.active, its.lines, "syncd jobs lists them")
 
 
-def _code(runs: Sequence[Run | None], no_reload: str | None) -> int:
-    """Return the exit code. ``no_reload``: why no daemon has reloaded, which is remarked."""
+def _end(
+    as_json: bool,
+    result: dict[str, Any],
+    lines: Sequence[str],
+    runs: Sequence[Run | None],
+    no_reload: str | None,
+) -> int:
+    """Print the end; return the exit code. ``no_reload``: why no daemon has reloaded, which is remarked."""
+    print_result(as_json, result | {"reloaded": no_reload is None}, "\n".join(lines))
     if no_reload is not None:
         remark(f"syncd: a daemon that runs needs `syncd reload`: {clean(no_reload)}")
     return FAILED if any(run is not None and run.state is not RunState.SUCCEEDED for run in runs) else DONE
 
 
-class _Removed(NamedTuple):
-    """A feed that was removed: the run that archived its jobs, how many it gave up, and the new place of its file."""
-
-    name: str
-    run: Run | None
-    released: int
-    file: Path | None
-
-    def json(self) -> dict[str, Any]:
-        return {
-            "feed": self.name,
-            "file": str(self.file) if self.file is not None else None,
-            "run": run_json(self.run) if self.run is not None else None,
-            "released": self.released,
-        }
-
-    def text(self) -> str:
-        kept = f"{plural(self.released, 'job')} stay as they are, and no feed owns them"
-        if self.run is not None:
-            kept = f"to undo it: syncd runs revert {self.run.id}"
-        elif not self.released:
-            kept = "it had no jobs"
-        away = f"its file is {self.file} now" if self.file is not None else "its file was gone before"
-        lines = [text.summary(self.run)] if self.run is not None else []
-        return "\n".join([*lines, clean(f"feed {self.name} is removed: {away}; {kept}")])
+def _summary(run: Run | None) -> list[str]:
+    return [] if run is None else [text.summary(run)]
 
 
-class _Closed(NamedTuple):
-    """An employer that was closed: its feeds, the run that archived its other jobs, and the keys that were revoked."""
-
-    owner: Employer
-    feeds: list[_Removed]
-    run: Run | None
-    keys: list[int]
-
-    def json(self) -> dict[str, Any]:
-        return {
-            "employer": employer_json(self.owner),
-            "feeds": [feed.json() for feed in self.feeds],
-            "run": run_json(self.run) if self.run is not None else None,
-            "revokedKeys": self.keys,
-        }
-
-    def text(self) -> str:
-        lines = [feed.text() for feed in self.feeds]
-        lines += [text.summary(self.run)] if self.run is not None else []
-        revoked = f"{plural(len(self.keys), 'key')} revoked"
-        if self.keys:
-            revoked += f", which no revert brings back: `syncd key create {self.owner.id}` makes new ones"
-        end = f"; to undo it: syncd runs revert {self.run.id}" if self.run is not None else ""
-        return "\n".join([*lines, clean(f"employer {self.owner.name} is closed: {revoked}{end}")])
-
-
-class _Leaving(NamedTuple):
-    """The parts of an employer that leave with it: the jobs of each feed, its other jobs, and the ids of its live keys."""
-
-    feeds: dict[str, _Jobs]
-    others: _Jobs
-    keys: list[int]
-
-    @property
-    def active(self) -> int:
-        return self.others.active + sum(its.active for its in self.feeds.values())
-
-
-def _leaving(tx: Tx, owner: Employer, files: Mapping[str, FeedFile]) -> _Leaving:
+def _leaving(
+    tx: Tx, owner: Employer, files: Mapping[str, FeedFile]
+) -> tuple[dict[str, _Jobs], _Jobs, list[int]]:
+    """Return the parts of an employer that leave with it: the jobs of each feed, its other jobs, and the ids of its live keys."""
     names, known = set[str](), {owner.name, str(owner.id)}
     for name, file in files.items():
         if file.config is not None and file.config.employer in known:
@@ -189,11 +143,8 @@ def _leaving(tx: Tx, owner: Employer, files: Mapping[str, FeedFile]) -> _Leaving
     its = {feed_id for name in names for feed_id, _ in stored_feeds.named(tx, name)}
     others = [job for job, feed_id in feed_jobs.active_of_employer(tx, owner.id) if feed_id not in its]
     live = [key.id for key in keys.all(tx) if key.employer_id == owner.id and key.live(tx.now.instant)]
-    return _Leaving(
-        {name: _jobs_of(tx, name) for name in sorted(names)},
-        _Jobs(0, len(others), _lines(tx, others[:SHOWN])),
-        live,
-    )
+    feeds = {name: _jobs_of(tx, name) for name in sorted(names)}
+    return feeds, _Jobs(0, len(others), _lines(tx, others[:SHOWN])), live
 
 
 def _jobs_of(tx: Tx, name: str) -> _Jobs:
@@ -239,12 +190,25 @@ def _write(settings: Settings, work: Callable[[Tx], object]) -> None:
             store.write(work)
 
 
-def _remove(settings: Settings, name: str, *, archive: bool) -> _Removed:
+def _remove(settings: Settings, name: str, *, archive: bool) -> tuple[dict[str, Any], Run | None, list[str]]:
+    """Remove a feed; return this as JSON, the run that archived its jobs, and the same as lines."""
     file = settings.feeds / f"{name}.toml"
     # as root, where root calls: the folder may be root's
     moved = _put_away(file) if file.is_file() else None
     run, released = _arrive(settings, lambda arrival: close_feed(arrival, name, archive=archive)) or (None, 0)
-    return _Removed(name, run, released, moved)
+    kept = (
+        f"{plural(released, 'job')} stay as they are, and no feed owns them" if released else "it had no jobs"
+    )
+    if run is not None:
+        kept = f"to undo it: syncd runs revert {run.id}"
+    away = f"its file is {moved} now" if moved is not None else "its file was gone before"
+    result = {
+        "feed": name,
+        "file": str(moved) if moved is not None else None,
+        "run": run_json(run) if run is not None else None,
+        "released": released,
+    }
+    return result, run, [*_summary(run), clean(f"feed {name} is removed: {away}; {kept}")]
 
 
 def _arrive(settings: Settings, work: Callable[[ArrivalContext], T]) -> T | None:

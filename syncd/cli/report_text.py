@@ -6,17 +6,8 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any
 
+from syncd import domain
 from syncd.cli.output import bold, clean
-from syncd.domain import (
-    FeedWarning,
-    Location,
-    RejectedRow,
-    Run,
-    RunCounts,
-    RunState,
-    Salary,
-    UnknownValues,
-)
 from syncd.shipped_data import catalogue_entries
 from syncd.sync.report import REKEY, Kinds, rekeyed_counts, run_json
 from syncd.values import plural
@@ -31,31 +22,31 @@ MAX_VALUE, MAX_SENT = 60, 80
 IN_JSON = "--json has them"
 
 
-def summary(run: Run) -> str:
+def summary(run: domain.Run) -> str:
     state, reason = state_of(run_json(run)), reason_of(run)
     line = f"run {run.id}: {clean(run.feed)}, {subject_of(run)}: {state}; {effects_of(run)}"
     return f"{line}; {reason}" if reason else line
 
 
-def reason_of(run: Run) -> str:
+def reason_of(run: domain.Run) -> str:
     return clean("; ".join(filter(None, (run.reason, run.withheld))))
 
 
-def subject_of(run: Run) -> str:
+def subject_of(run: domain.Run) -> str:
     """Return the name of the run's file, or what the run did without one."""
     return clean(run.subject)
 
 
 def state_of(run: Mapping[str, Any]) -> str:
     """Return the state of a run, which is as ``--json`` has it, and the run after which it does not stand any more."""
-    if run["holds"] and run["state"] == RunState.HELD:
+    if run["holds"] and run["state"] == domain.RunState.HELD:
         return f"{run['state']}: {run['holds']}"
     if run["revertedBy"]:
         return f"{run['state']}, reverted by run {run['revertedBy']}"
     return f"{run['state']} by run {run['supersededBy']}" if run["supersededBy"] else str(run["state"])
 
 
-def rows_of(run: Run) -> str:
+def rows_of(run: domain.Run) -> str:
     """Return the counts of a run that has ended, or how far one is: ``reading: 12,000 records, 37 %``."""
     progress = run.progress
     if run.state.ended or progress is None:
@@ -68,16 +59,16 @@ def rows_of(run: Run) -> str:
 _EFFECTS = ("created", "updated", "reactivated", "expired", "archived")
 
 
-def effects_of(run: Run) -> str:
+def effects_of(run: domain.Run) -> str:
     """Return the counts of a run, and those of its plan if it waits."""
     counts = counts_of(run.counts) if run.reverts is None else undone_of(run.counts)
-    if run.state is not RunState.HELD or run.planned is None:
+    if run.state is not domain.RunState.HELD or run.planned is None:
         return counts
     planned = ((getattr(run.planned, name), name) for name in _EFFECTS)
     return f"{counts}; would be: {', '.join(f'{n} {name}' for n, name in planned if n) or 'none'}"
 
 
-def decisions_on(run: Run, rekeys: Mapping[str, Any] | None) -> str:
+def decisions_on(run: domain.Run, rekeys: Mapping[str, Any] | None) -> str:
     """Return the commands that decide about a held run. ``rekeys`` as ``rekeys_of`` returns them."""
     ways = [f"syncd runs approve {run.id}", f"syncd runs reject {run.id}"]
     if rekeys:
@@ -99,16 +90,16 @@ def print_rekeys(rekeys: Mapping[str, Any] | None) -> None:
     print_section("could take new ids", rekeys["total"], lines)
 
 
-def rest_of_rekeying(run: Run, rekeys: int) -> str:
+def rest_of_rekeying(run: domain.Run, rekeys: int) -> str:
     """Return the effects of a run if these jobs take new ids."""
-    counts = rekeyed_counts(run.planned or RunCounts(), rekeys)
+    counts = rekeyed_counts(run.planned or domain.RunCounts(), rekeys)
     others = [(getattr(counts, name), name) for name in _EFFECTS if name != "updated"]
     others.insert(1, (counts.updated - rekeys, "updated"))
     parts = [f"{number} {name}" for number, name in others if number]
     return f"the rest of the file: {', '.join(parts) or 'nothing else would change'}"
 
 
-def undone_of(counts: RunCounts) -> str:
+def undone_of(counts: domain.RunCounts) -> str:
     """Return the counts of a revert, which reads no row: ``604 jobs put back (600 archived, 4 updated)``."""
     changed = [(getattr(counts, name), name) for name in _EFFECTS]
     parts = [f"{number} {name}" for number, name in changed if number]
@@ -116,7 +107,7 @@ def undone_of(counts: RunCounts) -> str:
     return f"{back} ({', '.join(parts)})" if parts else back
 
 
-def counts_of(counts: RunCounts) -> str:
+def counts_of(counts: domain.RunCounts) -> str:
     others = ("read", "missing", "warnings")
     parts = [f"{number} {name}" for name, number in asdict(counts).items() if number and name not in others]
     if counts.missing > counts.archived:
@@ -161,7 +152,7 @@ def print_section(heading: str, total: int, lines: Iterable[str], more: str = IN
             print(f"  … and {total - len(shown):,} more: {more}")
 
 
-def print_rejected(rejected: Iterable[RejectedRow], unknown: UnknownValues, most: int) -> None:
+def print_rejected(rejected: Iterable[domain.RejectedRow], unknown: domain.UnknownValues, most: int) -> None:
     """Print the rejected rows of a file by kind, its unknown values, and the first ``most`` of the rows."""
     errors, rows, number = Kinds(), list[str](), 0
     for number, row in enumerate(rejected, start=1):
@@ -172,7 +163,7 @@ def print_rejected(rejected: Iterable[RejectedRow], unknown: UnknownValues, most
     print_section("rejected rows", number, rows)
 
 
-def print_warnings(warnings: Iterable[FeedWarning]) -> None:
+def print_warnings(warnings: Iterable[domain.FeedWarning]) -> None:
     """Print all warnings by kind, with the first rows of each."""
     noticed, first = Kinds(), defaultdict[int, list[str]](list)
     for warning in warnings:
@@ -187,7 +178,7 @@ def print_filtered(by_rule: Mapping[str, int]) -> None:
         print(clean(f"[rows] {rule}: {rows} left out"))
 
 
-def print_unknown(unknown: UnknownValues) -> None:
+def print_unknown(unknown: domain.UnknownValues) -> None:
     """Print the unknown values of a file as lines that can be copied into the feed's file."""
     if unknown.toml:
         print(bold("unknown values, as lines for the feed's file:"))
@@ -215,7 +206,7 @@ def change_text(
     return "\n  ".join(lines)
 
 
-def rejected_text(row: RejectedRow) -> str:
+def rejected_text(row: domain.RejectedRow) -> str:
     """Return a line such as ``record 4711, line 23 of b.csv (R-17): /title required: a job needs a title``."""
     line = f", line {row.line}" if row.line else ""
     member = f"{' of' if line else ', in'} {row.member}" if row.member else ""
@@ -235,9 +226,9 @@ def shown(value: object) -> str:
             text = "none"
         case bool():
             text = "true" if value else "false"
-        case Location():
+        case domain.Location():
             text = value.description
-        case Salary():
+        case domain.Salary():
             text = _salary(value)
         case tuple():
             text = ", ".join(shown(item) for item in value) or "none"
@@ -253,7 +244,7 @@ def _periods() -> dict[int | None, str]:
     return {entry.id: f"per {entry.unit.lower()}" for entry in catalogue_entries()["periods"].values()}
 
 
-def _salary(salary: Salary) -> str:
+def _salary(salary: domain.Salary) -> str:
     if salary.amount is None:
         return "commission" if salary.plus_commission else "none"
     top = f" to {salary.max_amount}" if salary.max_amount is not None else ""

@@ -9,16 +9,7 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from syncd.errors import (
-    ConfigError,
-    Conflict,
-    FeedError,
-    Invalid,
-    NotFound,
-    StoreError,
-    SyncdError,
-    UnusableFolder,
-)
+from syncd import errors
 from syncd.logs import Event
 from syncd.sync.run import Stopped
 from syncd.web import CODES, Refusal
@@ -32,15 +23,15 @@ _PAGES: Mapping[str, tuple[int, str]] = {
     "stale_form": (403, "Open the page again"),
 }
 _KINDS: Mapping[type[Exception], tuple[int, str, str]] = {
-    NotFound: (404, "not_found", "There is no such thing"),
-    Conflict: (409, "conflict", "This cannot be done now"),
-    Invalid: (422, "validation_failed", "This is not acceptable"),
-    ConfigError: (409, "configuration", "The configuration has to be corrected first"),
-    FeedError: (409, "file_unusable", "The file cannot be used"),
-    UnusableFolder: (409, "folder_unusable", "The feed's folder cannot be used"),
+    errors.NotFound: (404, "not_found", "There is no such thing"),
+    errors.Conflict: (409, "conflict", "This cannot be done now"),
+    errors.Invalid: (422, "validation_failed", "This is not acceptable"),
+    errors.ConfigError: (409, "configuration", "The configuration has to be corrected first"),
+    errors.FeedError: (409, "file_unusable", "The file cannot be used"),
+    errors.UnusableFolder: (409, "folder_unusable", "The feed's folder cannot be used"),
     FileNotFoundError: (404, "not_found", "The file is gone"),
     Stopped: (503, "shutting_down", "The service is stopping"),
-    StoreError: (503, "overloaded", "The store cannot serve right now"),
+    errors.StoreError: (503, "overloaded", "The store cannot serve right now"),
 }
 
 
@@ -66,8 +57,8 @@ class Fault:
             detail = "the failure was logged; look for operator.failed"
             return cls(500, "internal_error", "Something went wrong", detail, {})
         status, code, title = _KINDS[kind]
-        detail = str(error) if isinstance(error, SyncdError) else "it is not there any more"
-        if isinstance(error, Invalid):
+        detail = str(error) if isinstance(error, errors.SyncdError) else "it is not there any more"
+        if isinstance(error, errors.Invalid):
             detail = "; ".join(problem.detail for problem in error.problems)
         return cls(status, getattr(error, "code", code), title, detail, {})
 

@@ -10,18 +10,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from syncd.domain import (
-    CHANGEABLE,
-    JOB_MEMBERS,
-    ActorKind,
-    Catalogue,
-    Employer,
-    HoldScope,
-    Job,
-    Run,
-    RunKind,
-    RunState,
-)
+from syncd import domain
 from syncd.errors import NotFound
 from syncd.feeds.configuration import FeedConfig, FeedFile
 from syncd.feeds.mapping.presets import MappingLine, mapping_in_force
@@ -108,7 +97,7 @@ def _feed_json(
 
 
 def _states(
-    file: FeedFile, paused: str | None, held: Run | None, newest: Run | None
+    file: FeedFile, paused: str | None, held: domain.Run | None, newest: domain.Run | None
 ) -> Iterator[tuple[str, str]]:
     """Yield each state of the feed and its reason, the one first that concerns the operator most."""
     if file.faults:
@@ -117,7 +106,7 @@ def _states(
         yield "held", f"run {held.id} waits for a decision: {held.reason}"
     if paused is not None:
         yield "paused", paused or "paused without a reason"
-    if newest is not None and newest.state is RunState.FAILED:
+    if newest is not None and newest.state is domain.RunState.FAILED:
         yield "failed", f"run {newest.id} failed: {newest.reason}"
 
 
@@ -170,7 +159,7 @@ def overdue_feeds(tx: Tx, configs: Iterable[FeedConfig]) -> set[str]:
     return {name for name, until in expected.items() if until is not None and tx.now.instant > until}
 
 
-def _expected_after(last: Run | None, config: FeedConfig | None) -> datetime | None:
+def _expected_after(last: domain.Run | None, config: FeedConfig | None) -> datetime | None:
     """Return the time until which a file is expected after ``last``, the newest run of one; None if none is."""
     if config is None or not config.expect_every or last is None or last.claimed_at is None:
         return None
@@ -187,7 +176,7 @@ def mapping_view(name: str, lines: Iterable[MappingLine]) -> dict[str, Any]:
     return {"feed": name, "lines": [line._asdict() for line in lines]}
 
 
-def partner_sheet(tx: Tx | None, config: FeedConfig, catalogue: Catalogue) -> Sheet:
+def partner_sheet(tx: Tx | None, config: FeedConfig, catalogue: domain.Catalogue) -> Sheet:
     """Return the sheet for the partner of a feed. ``tx`` is None before there is a store."""
     employer, names = config.employer, tuple[str, ...]()
     if tx is not None:
@@ -203,7 +192,7 @@ def partner_sheet(tx: Tx | None, config: FeedConfig, catalogue: Catalogue) -> Sh
 
 
 def run_view(
-    tx: Tx, number: int, page: int, catalogue: Catalogue, page_size: int = CHANGES_PAGE
+    tx: Tx, number: int, page: int, catalogue: domain.Catalogue, page_size: int = CHANGES_PAGE
 ) -> dict[str, Any]:
     """Return the report of a run with ``page`` of its changes; lists are iterators of the transaction. Raises NotFound."""
     whole = report.whole_report(tx, number, most=0)
@@ -216,7 +205,7 @@ def run_view(
     return whole | {"changes": listed, "changesPaging": report.paging_json(total, page, page_size)}
 
 
-def plan_view(planned: Planned, catalogue: Catalogue) -> dict[str, Any]:
+def plan_view(planned: Planned, catalogue: domain.Catalogue) -> dict[str, Any]:
     """Return the run object with ``state`` planned, and its changes. Its long lists are iterators."""
     member = members_of(catalogue)
     archiving = [(c, c.archives) for c in planned.changes if c.archives is not None]
@@ -252,7 +241,7 @@ def planned_rekeys(planned: Planned, most: int | None = None) -> dict[str, Any] 
     return {"total": len(new), "jobs": list(islice(listed, most))} if new else None
 
 
-def first_of_plan(planned: Planned, catalogue: Catalogue, most: int) -> dict[str, Any]:
+def first_of_plan(planned: Planned, catalogue: domain.Catalogue, most: int) -> dict[str, Any]:
     """Return the same with the first ``most`` entries of each list."""
     plan = plan_view(planned, catalogue)
     return plan | {name: list(islice(plan[name], most)) for name in ("rejectedRows", "warnings", "changes")}
@@ -261,18 +250,18 @@ def first_of_plan(planned: Planned, catalogue: Catalogue, most: int) -> dict[str
 def revert_view(planned: RevertPlan, changes: Collection[PlannedChange]) -> Planned:
     """Return a revert as the plan of a run: with ``holds`` and ``reason`` where it is over a limit."""
     undone, hold = planned.run, planned.hold
-    run = Run(
+    run = domain.Run(
         id=0,
         feed=undone.feed,
         employer_id=undone.employer_id,
         employer=undone.employer,
-        kind=RunKind.REVERT,
-        state=RunState.CLAIMED,
+        kind=domain.RunKind.REVERT,
+        state=domain.RunState.CLAIMED,
         file=undone.file,
         size=0,
         counts=planned.counts,
         reverts=undone.id,
-        holds=None if hold is None else HoldScope.ALL if hold.all else HoldScope.ARCHIVE,
+        holds=None if hold is None else domain.HoldScope.ALL if hold.all else domain.HoldScope.ARCHIVE,
         reason=None if hold is None else hold.reason,
     )
     return Planned(run, changes, warnings=planned.warnings)
@@ -281,7 +270,7 @@ def revert_view(planned: RevertPlan, changes: Collection[PlannedChange]) -> Plan
 # -- a job -----------------------------------------------------------------------------------------------------
 
 
-def job_view(tx: Tx, job_id: int, page: int, page_size: int, catalogue: Catalogue) -> dict[str, Any]:
+def job_view(tx: Tx, job_id: int, page: int, page_size: int, catalogue: domain.Catalogue) -> dict[str, Any]:
     """Return a job, None if it was deleted, with ``page`` of its history (from 1), newest first. Raises NotFound."""
     job = jobs.by_ids(tx, [job_id]).get(job_id)
     owner_id = history.owner_of(tx, job_id) if job is None else job.employer_id
@@ -298,7 +287,9 @@ def job_view(tx: Tx, job_id: int, page: int, page_size: int, catalogue: Catalogu
     }
 
 
-def _members(job: Job, owner: Employer, member: Callable[[str, object], object]) -> dict[str, Any]:
+def _members(
+    job: domain.Job, owner: domain.Employer, member: Callable[[str, object], object]
+) -> dict[str, Any]:
     """Return the job with both application addresses, in the order of docs/specification.md 2.1."""
     fixed = {
         "id": job.id,
@@ -306,8 +297,8 @@ def _members(job: Job, owner: Employer, member: Callable[[str, object], object])
         "locations": [asdict(place) for place in job.locations],
     }
     return {
-        name: fixed[name] if name in fixed else member(name, getattr(job, CHANGEABLE[name]))
-        for name in JOB_MEMBERS
+        name: fixed[name] if name in fixed else member(name, getattr(job, domain.CHANGEABLE[name]))
+        for name in domain.JOB_MEMBERS
     }
 
 
@@ -315,7 +306,10 @@ def _step(step: history.HistoryStep, member: Callable[[str, object], object]) ->
     """Return one change: a new or deleted job with all fields that have a value, else those that differ."""
     actor, run = step.entry.actor, step.entry.run_id
     before, after = (
-        {name: None if job is None else member(name, getattr(job, at)) for name, at in CHANGEABLE.items()}
+        {
+            name: None if job is None else member(name, getattr(job, at))
+            for name, at in domain.CHANGEABLE.items()
+        }
         for job in (step.before, step.after)
     )
     return {
@@ -324,7 +318,7 @@ def _step(step: history.HistoryStep, member: Callable[[str, object], object]) ->
         "action": step.entry.action,
         "changedBy": {
             "kind": actor.kind.value,
-            "id": run if actor.kind is ActorKind.RUN else actor.id,
+            "id": run if actor.kind is domain.ActorKind.RUN else actor.id,
             "label": step.by,
         },
         "run": run,

@@ -7,17 +7,7 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from syncd.errors import (
-    DuplicateReference,
-    IllegalTransition,
-    Invalid,
-    NotFound,
-    PreconditionFailed,
-    StoreClosed,
-    StoreError,
-    StoreOverloaded,
-    SyncdError,
-)
+from syncd import errors
 from syncd.logs import Event
 
 log = structlog.get_logger()
@@ -48,13 +38,13 @@ CODES: Mapping[str, tuple[int, str]] = {
 
 #: Exception → code; a subclass has the code of its nearest ancestor here, any other exception ``internal_error``.
 CODE_OF: Mapping[type[BaseException], str] = {
-    Invalid: "validation_failed",
-    NotFound: "not_found",
-    DuplicateReference: "duplicate_reference",
-    IllegalTransition: "illegal_transition",
-    PreconditionFailed: "precondition_failed",
-    StoreClosed: "shutting_down",
-    StoreError: "overloaded",
+    errors.Invalid: "validation_failed",
+    errors.NotFound: "not_found",
+    errors.DuplicateReference: "duplicate_reference",
+    errors.IllegalTransition: "illegal_transition",
+    errors.PreconditionFailed: "precondition_failed",
+    errors.StoreClosed: "shutting_down",
+    errors.StoreError: "overloaded",
     web.RequestPayloadError: "malformed_request",
     web.HTTPNotFound: "not_found",
     web.HTTPMethodNotAllowed: "method_not_allowed",
@@ -67,7 +57,7 @@ RETRY_AFTER = 1
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
-class Refusal(SyncdError):
+class Refusal(errors.SyncdError):
     """A request that the HTTP layer refuses. ``code`` is one of ``CODES``. ``close``: the connection is closed after the
     answer, because the rest of the request is unread or cannot be read."""
 
@@ -90,7 +80,9 @@ def render(error: BaseException, request_id: str) -> web.Response:
     status, title = CODES[code]
     if code == "internal_error":
         log.error(Event.API_FAILED, request_id=request_id, exc_info=error)
-    elif isinstance(error, StoreError) and not isinstance(error, StoreOverloaded | StoreClosed):
+    elif isinstance(error, errors.StoreError) and not isinstance(
+        error, errors.StoreOverloaded | errors.StoreClosed
+    ):
         log.error(Event.API_STORE_FAILED, request_id=request_id, error=str(error))
     headers = {"Content-Type": "application/problem+json", **_headers(error, code)}
     problem = {"type": f"/docs#{code}", "title": title, "status": status, "detail": _detail(error, code)}
@@ -103,12 +95,16 @@ def render(error: BaseException, request_id: str) -> web.Response:
 
 def _detail(error: BaseException, code: str) -> str:
     """Return one sentence for people. The text of an error of the store or of Python is not sent."""
-    if isinstance(error, StoreOverloaded | StoreClosed):
+    if isinstance(error, errors.StoreOverloaded | errors.StoreClosed):
         return f"{error}; try again shortly"
-    if isinstance(error, Invalid):
+    if isinstance(error, errors.Invalid):
         count = len(error.problems)
         return f"the body has {count} {'fault' if count == 1 else 'faults'}; see errors"
-    if isinstance(error, SyncdError) and not isinstance(error, StoreError) and code != "internal_error":
+    if (
+        isinstance(error, errors.SyncdError)
+        and not isinstance(error, errors.StoreError)
+        and code != "internal_error"
+    ):
         return str(error)
     return _GENERIC.get(code, CODES[code][1])
 
@@ -131,12 +127,12 @@ def _headers(error: BaseException, code: str) -> dict[str, str]:
 
 def _members(error: BaseException) -> dict[str, Any]:
     """Return the members beside the common ones (RFC 9457, section 3.2)."""
-    if isinstance(error, Invalid):
+    if isinstance(error, errors.Invalid):
         return {
             "errors": [{"pointer": p.pointer, "code": p.code, "detail": p.detail} for p in error.problems]
         }
-    if isinstance(error, DuplicateReference):
+    if isinstance(error, errors.DuplicateReference):
         return {"id": error.job_id}
-    if isinstance(error, IllegalTransition):
+    if isinstance(error, errors.IllegalTransition):
         return {"from": error.source, "to": error.target, "allowed": error.allowed}
     return {}

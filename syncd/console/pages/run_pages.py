@@ -19,17 +19,7 @@ from syncd.domain import ActorKind, Run, RunKind, RunState
 from syncd.errors import NotFound
 from syncd.feeds.native import members_of
 from syncd.store import Tx, history, jobs, run_results, runs
-from syncd.sync.report import (
-    Kind,
-    Kinds,
-    fields_json,
-    plan_of,
-    rekeys_of,
-    run_json,
-    summary_json,
-    would_archive_of,
-    write_json,
-)
+from syncd.sync import report
 from syncd.sync.report.files import write_page
 from syncd.sync.run import kept_file
 from syncd.views import run_view
@@ -54,7 +44,7 @@ async def list_runs(visit: Visit) -> web.StreamResponse:
     names = sorted(visit.console.configured.files)
     if feed is not None and not total and feed not in names:
         raise NotFound("feed", feed[:100])
-    listed = [run_json(run) for run in shown]
+    listed = [report.run_json(run) for run in shown]
     if visit.wants_json:
         return visit.json(listed)
     query = {"feed": feed, "state": state and state.value, "limit": limit if limit != PAGE else None}
@@ -85,7 +75,9 @@ async def show(visit: Visit) -> web.StreamResponse:
     number, page, catalogue = visit.path_number("run"), visit.number("page"), visit.console.catalogue
     if visit.wants_json:
         with SpooledTemporaryFile(MEMORY) as scratch:
-            await visit.read(lambda tx: write_json(run_view(tx, number, page, catalogue), scratch.write))
+            await visit.read(
+                lambda tx: report.write_json(run_view(tx, number, page, catalogue), scratch.write)
+            )
             return await send(visit, scratch, {"Content-Type": JSON})
     action, actions = visit.text("action")[:20] or None, visit.console.actions
     values = await visit.read(lambda tx: _values(tx, visit, number, page, action))
@@ -98,20 +90,20 @@ def _values(tx: Tx, visit: Visit, number: int, page: int, action: str | None) ->
     made, by_action = _count_changes(tx, run, action)
     total = made if action is None else by_action.get(action) or 0
     changes = history.part_of_run(tx, number, page=page, page_size=CHANGES, action=action)
-    shown, going_page = plan_of(tx, run), visit.number("going")
-    going = would_archive_of(tx, shown, GOING, (going_page - 1) * GOING)
+    shown, going_page = report.plan_of(tx, run), visit.number("going")
+    going = report.would_archive_of(tx, shown, GOING, (going_page - 1) * GOING)
     rekeys_page = visit.number("rekeys")
-    rekeys = rekeys_of(tx, shown, GOING, (rekeys_page - 1) * GOING)
+    rekeys = report.rekeys_of(tx, shown, GOING, (rekeys_page - 1) * GOING)
     names = jobs.names(tx, [change.entry.job_id for change in changes if change.entry.job_id])
     member = members_of(visit.console.catalogue)
     lookup = run_results.unknown(tx, number).toml.splitlines()
     actor = history.last_actor_of_run(tx, number)
-    kinds, warnings = _rejected_kinds(tx, number), Kinds()
+    kinds, warnings = _rejected_kinds(tx, number), report.Kinds()
     for code, detail, count, record in run_results.counted_warnings(tx, number):
         warnings.add_warning(code, detail, record, count)
     return {
         "now": tx.now.instant,
-        "run": summary_json(run, going),
+        "run": report.summary_json(run, going),
         "card": card_of(tx, visit.console, run, shown) if run.state is RunState.HELD else None,
         "going": paging(going["total"] if going else 0, going_page, GOING),
         "rekeys": rekeys,
@@ -127,7 +119,7 @@ def _values(tx: Tx, visit: Visit, number: int, page: int, action: str | None) ->
         "warnings": warnings.by_frequency()[:KINDS],
         "all_changes": made,
         "by_action": by_action,
-        "changes": [(change.entry, fields_json(change.fields, member)) for change in changes],
+        "changes": [(change.entry, report.fields_json(change.fields, member)) for change in changes],
         "action": action,
         **paging(total, page, CHANGES),
         "can": _can(run, changed=bool(made)),
@@ -135,9 +127,9 @@ def _values(tx: Tx, visit: Visit, number: int, page: int, action: str | None) ->
     }
 
 
-def _rejected_kinds(tx: Tx, number: int) -> list[tuple[Kind, list[run_results.Place]]]:
+def _rejected_kinds(tx: Tx, number: int) -> list[tuple[report.Kind, list[run_results.Place]]]:
     """Return the kinds of the errors of all rejected rows, the most frequent first, each with the places of its first rows."""
-    kinds, errors = Kinds(), run_results.StoredErrors(tx, number)
+    kinds, errors = report.Kinds(), run_results.StoredErrors(tx, number)
     #: the first texts of a kind: its first rows are among those that have them
     texts = defaultdict[int, list[str]](list)
     for text, problems, rows in errors:
