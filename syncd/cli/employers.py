@@ -250,11 +250,9 @@ def _views(
     store: Store, owner: Employer, q: str | None, status: Status | None, feed_id: int | None = None
 ) -> Iterator[jobs.JobView]:
     """Yield the jobs of the employer, or of this feed of his."""
-    read: Any = partial(jobs.page, employer_id=owner.id)
-    if feed_id is not None:
-        read = partial(jobs.page_of_feed, feed_id=feed_id)
+    of: dict[str, Any] = {"employer_id": owner.id, "q": q, "status": status, "feed_id": feed_id}
     for page in count(1):
-        total, views = store.read(partial(read, q=q, status=status, page=page, page_size=PAGE))
+        total, views = store.read(partial(jobs.page, **of, page=page, page_size=PAGE))
         yield from views
         if page * PAGE >= total:
             return

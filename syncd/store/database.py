@@ -107,13 +107,14 @@ class Window:
 
 
 class Search(NamedTuple):
-    """A search for an employer's jobs that have ``term`` (folded) in their title or referenceId, in one status or any.
-    ``among``: how many jobs the employer has in it."""
+    """A search for an employer's jobs that have ``term`` (folded) in their title or referenceId, in one status or any, of one
+    feed or any. ``among``: how many jobs the employer has in the status."""
 
     employer_id: int
     term: str
     status: Status | None
     among: int
+    feed_id: int | None
 
 
 #: Characters of the shortest term that a search index finds.

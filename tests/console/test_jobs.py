@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from syncd.service.housekeeping import Refresher
 from syncd.store import employers
 from tests.sync.board import Board
 
@@ -81,6 +82,33 @@ async def test_the_jobs_of_a_feed_are_listed_searched_and_paged(browse, world):
     assert "feed=acme&amp;status=active&amp;page=2" in page
     assert [job["referenceId"] for job in (await browser.json("/jobs?feed=other"))[1]] == ["o1"]
     assert (await browser.get("/jobs?feed=nobody"))[0] == 404
+
+
+async def test_a_feed_that_owns_all_jobs_of_its_employer_lists_them_as_one_that_does_not(browse, world):
+    """The two have ways of their own: by the employer's lists, and by the feed's jobs."""
+    row = world.board.row
+    some = [*world.board.rows(1, 2), row("r3", autoRefresh=True), *world.board.rows(4, 19), row("x%")]
+    world.board.deliver(world.feeds["acme"], some)
+    world.board.clock.forward(days=8)
+    assert Refresher(world.board.store).tick() == (1, 0)  # now the first of its list
+    world.board.put(row("r1", status="archived"))
+    browser = await browse()
+    queries = (
+        "",
+        "&status=active",
+        "&status=archived",
+        "&q=r1",
+        "&q=R1&status=archived",
+        "&q=%25",
+        "&q=%CC%81",
+    )
+    pages = [f"?feed=acme&limit=7{query}&page={number}" for query in queries for number in (1, 2, 3)]
+    alone = [await references(browser, page) for page in pages]
+    assert alone[:3] == [await references(browser, page.replace("feed=acme&", "")) for page in pages[:3]]
+    assert alone[0][:2] == ["r3", "x%"]
+    assert len(alone[0] + alone[1] + alone[2]) == 20
+    world.board.put(row("own", title="R1 by hand"))
+    assert [await references(browser, page) for page in pages] == alone
 
 
 QUERIES = {

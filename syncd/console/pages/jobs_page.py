@@ -65,11 +65,10 @@ async def list_jobs(visit: Visit) -> web.StreamResponse:
             } | paging(total, 1, MAX_NUMBER)
         owner, total, headers = _owner(tx, visit, everyone), 0, list[dict[str, Any]]()
         if owner is not None:
-            wanted: Any = {"q": q, "status": status, "page": page, "page_size": limit}
-            if feed:  # no feed has the id 0
-                total, listed = jobs.page_of_feed(tx, feeds.find(tx, feed, owner.id) or 0, **wanted)
-            else:
-                total, listed = jobs.page(tx, owner.id, **wanted)
+            feed_id = (feeds.find(tx, feed, owner.id) or 0) if feed else None  # no feed has the id 0
+            total, listed = jobs.page(
+                tx, owner.id, q=q, status=status, page=page, page_size=limit, feed_id=feed_id
+            )
             headers = [header_json(header, owner) for header in listed]
         shown: dict[str, Any] = {"owner": owner, "everywhere": False, "totals": [], "unsearched": 0}
         shown |= {"employers": names, "jobs": headers}

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
-from functools import cache
 from typing import Any, Protocol, TypeVar, cast
 
 import sqlalchemy as sa
@@ -134,7 +133,8 @@ def _numbered(row: Sequence[Any]) -> tuple[int, JobView]:
 
 
 class _Lists:
-    """The statements on the jobs of an employer, in one status or in any. ``near``: headers, each with the number of all."""
+    """The statements on the jobs of an employer, or of a feed of his, in one status or in any. ``near``: headers, each with the
+    number of all."""
 
     def __init__(self, total: Any, *conditions: sa.ColumnElement[bool]) -> None:
         self.total: sql.Statement[tuple[int]] = sql.Statement(total)
@@ -155,65 +155,63 @@ _IN_STATUS = _Lists(
 )
 
 
-def _lists(employer_id: int, status: Status | None) -> tuple[_Lists, dict[str, Any]]:
+_of_feed = sql.matching(FeedJob.feed_id)
+_owned = sa.exists().where(col(FeedJob.job_id) == col(JobRow.id), *_of_feed)
+_in_status = [*_own, *sql.matching(JobRow.status), _owned]
+_OWNED_IN_ANY = _Lists(sa.select(sa.func.count()).select_from(FeedJob).where(*_of_feed), *_own, _owned)
+_OWNED_IN_STATUS = _Lists(sa.select(sa.func.count()).select_from(JobRow).where(*_in_status), *_in_status)
+#: The same; the number comes from an index alone.
+_OWNED_ACTIVE = _Lists(
+    sa.select(sa.func.count()).select_from(FeedJob).where(*_of_feed, col(FeedJob.active).is_(True)),
+    *_in_status,
+)
+
+
+def _lists(
+    employer_id: int, status: Status | None, feed_id: int | None = None
+) -> tuple[_Lists, dict[str, Any]]:
     """Return the statements, and the values that all of them take."""
-    if status is None:
-        return _IN_ANY, {"employer_id": employer_id}
-    return _IN_STATUS, {"employer_id": employer_id, "status": status.value}
+    values: dict[str, Any] = {"employer_id": employer_id}
+    if status is not None:
+        values["status"] = status.value
+    if feed_id is None:
+        return _IN_ANY if status is None else _IN_STATUS, values
+    of_feed = {None: _OWNED_IN_ANY, Status.ACTIVE: _OWNED_ACTIVE}
+    return of_feed.get(status, _OWNED_IN_STATUS), values | {"feed_id": feed_id}
 
 
 def page(
-    tx: Tx, employer_id: int, *, q: str | None, status: Status | None, page: int, page_size: int
+    tx: Tx,
+    employer_id: int,
+    *,
+    q: str | None,
+    status: Status | None,
+    page: int,
+    page_size: int,
+    feed_id: int | None = None,
 ) -> tuple[int, list[JobView]]:
     """Return how many match, and the headers of ``page``, from 1: newest publication first, then higher id
     (docs/specification.md 4.7).
 
-    ``q``: substring of title or referenceId, without case and accents, every character literal; empty is none. With ``q``
-    it may take a while, up to a pass through all jobs of the employer."""
-    total, term = count(tx, employer_id, status), _term(q) if q else ""
+    ``q``: substring of title or referenceId, without case and accents, every character literal; empty is none.
+    ``feed_id``: only jobs that this feed of the employer owns. With either it may take a while, up to a pass through all jobs of
+    the employer."""
+    total = among = count(tx, employer_id, status)
+    if feed_id is not None and (
+        _count(tx, employer_id, None, feed_id) == count(tx, employer_id)
+        or (total := _count(tx, employer_id, status, feed_id)) == among
+    ):
+        feed_id = None  # the employer has no others
+    term = _term(q) if q else ""
     ids: Sequence[int] = ()
     if term is None:
         total = 0
     elif term == "":  # of a combining mark alone nothing is left
-        ids = _ids_in(tx, employer_id, status, Window.of(total, page, page_size))
+        ids = _ids_in(tx, employer_id, status, Window.of(total, page, page_size), feed_id)
     elif total:
-        total, ids = tx.search.find(tx, Search(employer_id, term, status, total), page, page_size)
+        search = Search(employer_id, term, status, among, feed_id)
+        total, ids = tx.search.find(tx, search, page, page_size)
     return total, _headers(tx, ids)
-
-
-def page_of_feed(
-    tx: Tx, feed_id: int, *, q: str | None, status: Status | None, page: int, page_size: int
-) -> tuple[int, list[JobView]]:
-    """Return the same of the jobs that a feed owns, the highest id first. With ``q``, or in another status than active, it may
-    take a pass through all of them."""
-    if (term := _term(q) if q else "") is None:
-        return 0, []
-    counted, listed = _of_feed(status, bool(term))
-    values: dict[str, object] = {"feed_id": feed_id}
-    values |= {"term": term} if term else {}
-    values |= {"status": status.value} if status not in (None, Status.ACTIVE) else {}
-    ids = [job_id for (job_id,) in tx.page(listed, page, page_size, **values)]
-    return tx.scalar(counted, **values) or 0, _headers(tx, ids)
-
-
-@cache
-def _of_feed(
-    status: Status | None, term: bool
-) -> tuple[sql.Statement[tuple[int]], sql.Statement[tuple[int]]]:
-    """Return the statements for the count and for a page of the ids."""
-    conditions = sql.matching(FeedJob.feed_id)
-    if status is Status.ACTIVE:
-        conditions += [col(FeedJob.active).is_(True)]
-    elif status is not None:
-        conditions += sql.matching(JobRow.status)
-    if term:  # not LIKE, which takes some characters for patterns
-        conditions += [sa.func.replace(col(JobRow.search), sa.bindparam("term"), "") != col(JobRow.search)]
-    listed, counted = select(FeedJob.job_id), sa.select(sa.func.count()).select_from(FeedJob)
-    if term or status not in (None, Status.ACTIVE):
-        listed = listed.join(JobRow, col(JobRow.id) == FeedJob.job_id)
-        counted = counted.join(JobRow, col(JobRow.id) == col(FeedJob.job_id))
-    ordered = listed.where(*conditions).order_by(col(FeedJob.job_id).desc())
-    return sql.Statement(counted.where(*conditions)), sql.Statement(sql.paged(ordered))
 
 
 def _headers(tx: Tx, ids: Sequence[int]) -> list[JobView]:
@@ -233,10 +231,12 @@ def near_page(
     return total, [header for _, header in rows]
 
 
-def _ids_in(tx: Tx, employer_id: int, status: Status | None, window: Window) -> list[int]:
+def _ids_in(
+    tx: Tx, employer_id: int, status: Status | None, window: Window, feed_id: int | None
+) -> list[int]:
     if not window.take:
         return []
-    lists, values = _lists(employer_id, status)
+    lists, values = _lists(employer_id, status, feed_id)
     ids = tx.scalars(lists.ids[window.backwards], limit=window.take, skip=window.near, **values)
     return ids[::-1] if window.backwards else ids
 
@@ -263,7 +263,11 @@ _PUT_DAY = sql.replacing(JobDay)
 
 def count(tx: Tx, employer_id: int, status: Status | None = None) -> int:
     """Return how many jobs the employer has (in ``status``), from the kept totals."""
-    lists, values = _lists(employer_id, status)
+    return _count(tx, employer_id, status, None)
+
+
+def _count(tx: Tx, employer_id: int, status: Status | None, feed_id: int | None) -> int:
+    lists, values = _lists(employer_id, status, feed_id)
     return tx.scalar(lists.total, **values) or 0
 
 

@@ -47,7 +47,11 @@ class PostgresIndex:
         if search.status is not None:
             listed += " AND status = $3"
             values.append(search.status.value)
-        has_term, indexed = "strpos(search, $2) > 0", list(values)
+        has_term = "strpos(search, $2) > 0"
+        if search.feed_id is not None:
+            values.append(search.feed_id)
+            has_term += f" AND id IN (SELECT job_id FROM feed_job WHERE feed_id = ${len(values)})"
+        indexed = list(values)
         where = f"{listed} AND {has_term}"
         if len(search.term) >= MIN_INDEXED:
             indexed.append(f"%{search.term.translate(_LITERAL)}%")

@@ -44,7 +44,11 @@ _PLACE = _PLACE_OF.format("job")
 # -- searches ------------------------------------------------------------------------------------------------
 # The named values of all statements are those of ``_values_of``; ``mark``, ``take`` and ``skip`` come with the call.
 
-_HAS_TERM = "employer_id = :employer AND (:status IS NULL OR status = :status) AND instr(search, :term)"
+_OF_FEED = ":feed IS NULL OR EXISTS (SELECT 1 FROM feed_job WHERE job_id = {} AND feed_id = :feed)"
+_HAS_TERM = (
+    "employer_id = :employer AND (:status IS NULL OR status = :status) AND instr(search, :term)"
+    f" AND ({_OF_FEED.format('job.id')})"
+)
 _COUNT = f"SELECT count(*) FROM job WHERE {_HAS_TERM}"
 _FORWARDS, _BACKWARDS = "ORDER BY published_at DESC, id DESC", "ORDER BY published_at, id"
 _WALK = f"SELECT id FROM job WHERE {_HAS_TERM} {{}} LIMIT :take OFFSET :skip"
@@ -58,6 +62,7 @@ _MARK_UNLESS_BEHIND = (
 _INDEXED = (
     "SELECT rowid & 4294967295 AS id FROM job_search WHERE job_search MATCH :phrase"
     f" AND rowid BETWEEN :first AND :last AND rowid & 4294967295 NOT IN (SELECT job_id {_STALE_JOBS})"
+    f" AND ({_OF_FEED.format('rowid & 4294967295')})"
     f" UNION ALL SELECT id FROM job NOT INDEXED WHERE id > :mark AND {_HAS_TERM}"
     f" UNION ALL SELECT id FROM (SELECT job_id {_STALE_JOBS}) CROSS JOIN job ON id = job_id WHERE {_HAS_TERM}"
 )
@@ -74,6 +79,7 @@ def _values_of(search: Search) -> dict[str, Any]:
         "employer": search.employer_id,
         "term": search.term,
         "status": None if search.status is None else search.status.value,
+        "feed": search.feed_id,
         "lacking": int(search.among * MAX_LACKING),
         # all trigrams of the term, one after the other
         "phrase": '"' + search.term.replace('"', '""') + '"',
