@@ -66,14 +66,11 @@ def test_check_reference_reads_the_body_of_a_delete():
         check_reference(["A-1"])
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {f"x{n}": 1 for n in range(MAX_PROBLEMS + 41)},
-        {"description": "<u>" * (MAX_PROBLEMS + 41)},
-        {"a": 1, "description": "<u>" * MAX_PROBLEMS, "title": ""},
-    ],
-)
+@pytest.mark.parametrize("body", [
+    {f"x{n}": 1 for n in range(MAX_PROBLEMS + 41)},
+    {"description": "<u>" * (MAX_PROBLEMS + 41)},
+    {"a": 1, "description": "<u>" * MAX_PROBLEMS, "title": ""},
+])  # fmt: skip
 @pytest.mark.parametrize("creating", [None, NOW])
 def test_only_the_first_problems_are_listed(body, creating):
     with pytest.raises(Invalid) as caught:
