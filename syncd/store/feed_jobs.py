@@ -166,21 +166,9 @@ def own(tx: Tx, feed_id: int, rows: Sequence[Written], *, run_id: int | None = N
     for row in there:
         version, active, owner = now[row.job_id]
         due, touched = row.due.isoformat() if row.due else None, version != row.job_version
+        kept = (row.job_id, feed_id, row.reference_id, row.digest, row.fingerprint, row.job_version)
         # an upsert would do for both, at four times the price of the insert
-        (new if owner is None else again).append(
-            (
-                row.job_id,
-                feed_id,
-                row.reference_id,
-                row.digest,
-                row.fingerprint,
-                row.job_version,
-                bool(active),
-                touched,
-                due,
-                row.own_values,
-            )
-        )
+        (new if owner is None else again).append((*kept, bool(active), touched, due, row.own_values))
     tx.many(_OWN_NEW, new)
     tx.many(_OWN_AGAIN, again)
     tx.many(_PUT_SENT, [(row.job_id, to_json(row.sent)) for row in there if row.sent])

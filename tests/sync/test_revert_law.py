@@ -23,7 +23,7 @@ from syncd.sync.run import (
     NothingToRevert,
     Stopped,
     begin_revert,
-    carry_out_revert,
+    carry_out,
     plan_revert,
 )
 from tests.amounts import examples
@@ -98,9 +98,9 @@ class Past:
         planned = plan_revert(store, run_id, policy)
         run = store.write(lambda tx: begin_revert(tx, run_id))
         try:
-            run = carry_out_revert(store, run, host)
+            run = carry_out(store, run, host)
         except Stopped:
-            run = carry_out_revert(store, run, FakeHost())
+            run = carry_out(store, run, FakeHost())
         self.picture()
         self.runs.append((run.id, len(self.pictures) - 1))
         assert replace(run.counts, warnings=0) == replace(planned.counts, warnings=0)

@@ -44,9 +44,8 @@ class SelectOf(sa.Select[*tuple[Any, ...]], Generic[R]):
 class Statement(Generic[R]):
     """One statement with named parameters. R is the type that its rows become.
 
-    ``make`` returns it for a row; without ``make`` it is the plain tuple. A ``SelectOf`` has its own. ``order`` has the
-    names of the parameters in the order of the tuples that ``Tx.many`` takes. An INSERT … ON CONFLICT is a function of the
-    database's ``Insert``.
+    ``make`` returns it for a row of a ``SelectOf``; None: it is the plain tuple. ``order`` has the names of the parameters in
+    the order of the tuples that ``Tx.many`` takes. An INSERT … ON CONFLICT is a function of the database's ``Insert``.
     """
 
     __slots__ = ("make", "order", "source")
@@ -56,16 +55,14 @@ class Statement(Generic[R]):
     @overload
     def __init__(self: Statement[tuple[*Ts]], source: TypedReturnsRows[*Ts]) -> None: ...
     @overload
-    def __init__(self, source: TypedReturnsRows[*Ts], make: Callable[[tuple[*Ts]], R]) -> None: ...
-    @overload
     def __init__(self: Statement[Never], source: UpdateBase, *, order: Sequence[str] = ()) -> None: ...
     @overload
     def __init__(
         self: Statement[Any], source: Callable[[Insert], Any], *, order: Sequence[str] = ()
     ) -> None: ...
-    def __init__(self, source: Any, make: Any = None, *, order: Sequence[str] = ()) -> None:
+    def __init__(self, source: Any, *, order: Sequence[str] = ()) -> None:
         self.source, self.order = source, order
-        self.make = source.make if isinstance(source, SelectOf) else make
+        self.make: Any = source.make if isinstance(source, SelectOf) else None
 
 
 # -- parts ---------------------------------------------------------------------------------------------------

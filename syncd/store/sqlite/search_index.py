@@ -160,7 +160,8 @@ class TrigramIndex:
         self._to_merge, self._more = False, True
 
     def prepare(self, session: Session) -> None:
-        self._to_merge = _is_usable(session)
+        # merged only when that is asked for
+        self._to_merge = all(session.execute(query).fetchone() for query in (_IS_THERE, _IS_USABLE))
         if not self._to_merge:
             _rebuild(session)
 
@@ -204,11 +205,6 @@ class TrigramIndex:
             return more or self._more
         self._to_merge, self._more = True, more
         return True
-
-
-def _is_usable(session: Session) -> bool:
-    """Return whether the index is there, and merged only when that is asked for."""
-    return all(session.execute(query).fetchone() is not None for query in (_IS_THERE, _IS_USABLE))
 
 
 def _rebuild(session: Session) -> None:

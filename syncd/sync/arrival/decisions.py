@@ -17,8 +17,7 @@ from syncd.sync.run import (
     Running,
     begin_close,
     begin_revert,
-    carry_out_close,
-    carry_out_revert,
+    carry_out,
     plan_revert,
 )
 
@@ -161,9 +160,7 @@ def continue_other_changes(ctx: ArrivalContext, visited: Collection[str]) -> lis
 def _carried_out(ctx: ArrivalContext, run: Run, session: int | None = None) -> Run:
     """Take the revert or closing to its end. An error that is caught here is not the death of the process, nor is Ctrl-C."""
     try:
-        if run.kind is RunKind.CLOSE:
-            return carry_out_close(ctx.store, run, ctx.host)
-        return carry_out_revert(ctx.store, run, ctx.host, session=session)
+        return carry_out(ctx.store, run, ctx.host, session=session)
     except (Exception, KeyboardInterrupt):
         ctx.note_given_up(run.id)
         raise

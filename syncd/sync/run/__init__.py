@@ -17,11 +17,10 @@ The way of a file through a run (docs/reconciliation.md "What a run does"):
 
 ``importer`` has the three ways through these steps: normal, approved by a person (``approval``), and dry. A run can
 be cut off at any instant and run again: the result is the same. ``checking`` is not a run: it reports what a run
-would reject. ``reverting`` undoes a run, ``closing`` archives the jobs of a feed that leaves: they read no file."""
+would reject. ``reverting`` undoes a run, or archives the jobs of a feed that leaves: these read no file."""
 
 from syncd.sync.run.approval import Running, kept_file, to_rekey
 from syncd.sync.run.checking import Checker, CheckResult
-from syncd.sync.run.closing import begin_close, carry_out_close
 from syncd.sync.run.context import Feed, RunContext
 from syncd.sync.run.ending import reconciled
 from syncd.sync.run.faults import DISK, disk_fault, file_fault, names_elsewhere
@@ -32,8 +31,9 @@ from syncd.sync.run.rejects import RejectsWriter
 from syncd.sync.run.reverting import (
     NothingToRevert,
     RevertPlan,
+    begin_close,
     begin_revert,
-    carry_out_revert,
+    carry_out,
     plan_revert,
 )
 from syncd.sync.run.stage import scratch_fault

@@ -1,7 +1,9 @@
-"""Reverts a run: puts back each of its changes that nobody changed since (docs/reconciliation.md "Reverting a run").
+"""The runs that read no file. A revert puts back each change of a run that nobody changed since (docs/reconciliation.md
+"Reverting a run"). A closing archives the jobs of a feed that leaves, which gives them up, or those that its employer has besides
+("Removing a feed"), and is reverted like any other run.
 
-A revert is a run of its own. Every batch is decided inside its transaction, from the history of its jobs, in which jobs that this
-revert put back before need nothing more. So one that was cut off can be carried out again with the same result."""
+Every batch of a revert is decided inside its transaction, from the history of its jobs, in which jobs that it put back before
+need nothing more; a closing goes on with the jobs that are left. So one that was cut off can be carried out again."""
 
 from __future__ import annotations
 
@@ -15,6 +17,7 @@ from time import perf_counter
 import structlog
 
 from syncd.domain import (
+    API_FEED,
     Actor,
     ActorKind,
     FeedWarning,
@@ -30,6 +33,7 @@ from syncd.domain import (
     RunState,
     Status,
     Update,
+    decide_missing,
     decide_revert,
     guard,
 )
@@ -258,32 +262,26 @@ def begin_revert(tx: Tx, run_id: int) -> Run:
     return runs.begin(tx, feed_id, run.employer_id, run.file, 0, None, kind=RunKind.REVERT, reverts=run_id)
 
 
-def carry_out_revert(store: Store, run: Run, host: Host, *, session: int | None = None) -> Run:
-    """Take a revert to its end, from wherever it was cut off, and return it. ``session``: of the operator, as in Actor. Call
-    it under the lock of its feed.
+def begin_close(tx: Tx, feed_id: int, employer_id: int, feed: str) -> Run:
+    """Return a new run that is to close the feed with this id and name; API_FEED: its employer."""
+    file = feed if feed == API_FEED else f"{feed}.toml"
+    return runs.begin(tx, feed_id, employer_id, file, 0, None, kind=RunKind.CLOSE)
+
+
+def carry_out(store: Store, run: Run, host: Host, *, session: int | None = None) -> Run:
+    """Take a revert or a closing to its end, from wherever it was cut off, and return it. A held run that is reverted no longer
+    waits. ``session``: of the operator, as in Actor. Call it under the lock of its feed.
 
     Raises Stopped between two batches when ``host`` stops, and StoreError; the same call then continues it."""
-    assert run.reverts is not None
-    number = run.reverts
-    reverted = _Reverted.of(store, store.read(lambda tx: runs.get(tx, number)), run.id, session)
-    written = write_all(store, run, host, reverted.ids, lambda tx, ids: _put_back(tx, reverted, ids))
-    return _end(store, written, reverted)
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A ``run`` whose jobs are written, with what it says of them; ``refused``: how many could not be."""
-
-    run: Run
-    warnings: Warnings
-    refused: int
-
-
-def write_all(
-    store: Store, run: Run, host: Host, ids: Sequence[int], write: Callable[[Tx, Sequence[int]], Batch]
-) -> Written:
-    """Have ``write`` change these jobs, batch by batch. Raises Stopped between two batches when ``host`` stops; StoreError."""
+    write: Callable[[Tx, Sequence[int]], Batch]
     start, done, refused, warnings = perf_counter(), 0, 0, Warnings()
+    reverted: _Reverted | None = None
+    if run.reverts is not None:
+        former = store.read(partial(runs.get, run_id=run.reverts))
+        reverted = _Reverted.of(store, former, run.id, session)
+        ids, write = reverted.ids, partial(_put_back, reverted=reverted)
+    else:
+        ids, write = store.read(partial(_jobs_to_close, run=run)), partial(_close, run=run)
     store.write(lambda tx: runs.save(tx, replace(run, state=RunState.APPLYING)))
     while some := ids[done : done + store.MAX_WRITE_ROWS]:
         for batch in _written(store, run, some, write):
@@ -292,7 +290,14 @@ def write_all(
             refused += batch.refused
             done += batch.jobs
         host.check_stop(f"stopped in a {run.kind}")
-    return Written(replace(run, phases={run.kind.value: round(perf_counter() - start, 6)}), warnings, refused)
+    run = replace(run, phases={run.kind.value: round(perf_counter() - start, 6)})
+    ended, superseded = store.write(lambda tx: _end(tx, run, reverted, warnings, refused))
+    if superseded is not None:
+        log.info(Event.FEED_SUPERSEDED, run=superseded.id, feed=run.feed, file=superseded.file, by=run.id)
+    reconciled(ended)
+    if reverted is not None:
+        log.info(Event.RUN_REVERTED, reverts=ended.reverts, **figures(ended))
+    return ended
 
 
 def _written(
@@ -313,7 +318,7 @@ def _written(
         yield Batch(1, warnings=[("not_restored", detail, None, None)], refused=1)
 
 
-def _put_back(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> Batch:
+def _put_back(tx: Tx, ids: Sequence[int], reverted: _Reverted) -> Batch:
     assert reverted.by is not None
     batch = _decide(tx, reverted, ids)
     jobs.apply(tx, batch.updates, Actor(ActorKind.OPERATOR, reverted.session), run_id=reverted.by)
@@ -324,37 +329,42 @@ def _put_back(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> Batch:
     return batch
 
 
-def end_written(tx: Tx, written: Written, jobs_of_run: int) -> Run:
-    """Store the outcome of a run that was to write ``jobs_of_run`` jobs, and return it."""
-    run, warnings = written.run, written.warnings
-    counts = RunCounts(rejected=written.refused)
+def _jobs_to_close(tx: Tx, *, run: Run) -> list[int]:
+    if run.feed == API_FEED:
+        return [job_id for job_id, _ in feed_jobs.active_of_employer(tx, run.employer_id)]
+    return feed_jobs.owned_by(tx, run.feed, run.employer_id)
+
+
+def _close(tx: Tx, ids: Sequence[int], run: Run) -> Batch:
+    stored = jobs.by_ids(tx, ids)
+    changes = [change for job in stored.values() if isinstance(change := decide_missing(job), Update)]
+    jobs.apply(tx, changes, _OPERATOR, run_id=run.id)
+    feed_jobs.release(tx, ids, run_id=run.id)
+    runs.set_checkpoint(tx, run.id, f"close {ids[-1]}")
+    return Batch(len(ids))
+
+
+def _end(
+    tx: Tx, run: Run, reverted: _Reverted | None, warnings: Warnings, refused: int
+) -> tuple[Run, Run | None]:
+    """Store the outcome of a run of which ``refused`` jobs could not be written. Return it, and the run that waited until now."""
+    counts = RunCounts(rejected=refused)
     for action, number in history.actions_of_run(tx, run.id).items():
         counts = counts.plus({_COUNTED.get(action, "updated"): number})
-    state = RunState.PARTIAL if written.refused else RunState.SUCCEEDED
-    counts = _whole(counts, jobs_of_run, warnings.total)
+    changed = reverted.ids if reverted is not None else history.jobs_of_run(tx, run.id)
+    counts = _whole(counts, len(changed), warnings.total)
+    state = RunState.PARTIAL if refused else RunState.SUCCEEDED
     ended = replace(run, state=state, counts=counts, ended_at=tx.now.instant)
     run_results.clear(tx, run.id)
     run_results.add_warnings(tx, run.id, warnings.all())
     runs.save(tx, ended)
-    return ended
-
-
-def _end(store: Store, written: Written, reverted: _Reverted) -> Run:
-    """Store the outcome in one transaction, and log it. A held run that was reverted no longer waits."""
-    waiting = reverted.run if reverted.run.state is RunState.HELD else None
-
-    def end(tx: Tx) -> Run:
-        ended = end_written(tx, written, len(reverted.ids))
-        feed_jobs.end_waiting(tx, reverted.feed_id)
-        runs.note_reverted(tx, ended)
-        if waiting is not None:
-            runs.save(tx, replace(waiting, state=RunState.SUPERSEDED, superseded_by=ended.id))
-            run_results.set_plan(tx, waiting.id, None)
-        return ended
-
-    ended = store.write(end)
-    if waiting is not None:
-        log.info(Event.FEED_SUPERSEDED, run=waiting.id, feed=ended.feed, file=waiting.file, by=ended.id)
-    reconciled(ended)
-    log.info(Event.RUN_REVERTED, reverts=ended.reverts, **figures(ended))
-    return ended
+    if reverted is None:
+        return ended, None
+    feed_jobs.end_waiting(tx, reverted.feed_id)
+    runs.note_reverted(tx, ended)
+    if reverted.run.state is not RunState.HELD:
+        return ended, None
+    superseded = replace(reverted.run, state=RunState.SUPERSEDED, superseded_by=run.id)
+    runs.save(tx, superseded)
+    run_results.set_plan(tx, superseded.id, None)
+    return ended, superseded

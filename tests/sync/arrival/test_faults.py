@@ -19,8 +19,8 @@ from syncd.store import Store
 from syncd.sync.arrival import ArrivalContext, decide
 from syncd.sync.drop_file import DropFile
 from syncd.sync.report.files import html
-from syncd.sync.run import Feed, importer, reading
-from syncd.sync.run.stage import rows, stage
+from syncd.sync.run import Feed, importer, reading, stage
+from syncd.sync.run.stage import rows
 from tests.sync.arrival.arrivals import Arrival, FaultyImporter, claims
 from tests.sync.board import not_none
 from tests.sync.native_files import archive_of

@@ -7,7 +7,7 @@ import pytest
 from syncd.domain import Policy, Run, RunState, Threshold
 from syncd.store import Store, feeds
 from syncd.sync.arrival import ArrivalContext, close_feed, revert
-from syncd.sync.run import Feed, RevertPlan, begin_revert, closing, reverting
+from syncd.sync.run import Feed, RevertPlan, begin_revert, reverting
 from tests.sync.arrival.arrivals import Arrival, Died, names
 from tests.sync.board import FakeHost
 
@@ -28,7 +28,7 @@ def cut_off(arrival: Arrival, number: int, monkeypatch: pytest.MonkeyPatch, batc
         patched.setattr(Store, "MAX_WRITE_ROWS", 1)
         patched.setattr(reverting, "_put_back", dies)
         with pytest.raises(Died):
-            reverting.carry_out_revert(store, run, FakeHost())
+            reverting.carry_out(store, run, FakeHost())
     return arrival.board.saved(run.id)
 
 
@@ -146,17 +146,17 @@ def test_a_revert_of_a_feed_that_is_no_longer_configured_is_continued(arrival, m
 
 def test_a_closing_whose_process_died_is_continued_and_can_be_reverted(arrival, monkeypatch):
     feed = two_runs(arrival)
-    store, done, real = arrival.board.store, iter(range(100)), closing._close
+    store, done, real = arrival.board.store, iter(range(100)), reverting._close
     ctx = ArrivalContext(store, arrival.board.importer)
 
-    def dies(*arguments: object) -> object:
+    def dies(*arguments: object, **options: object) -> object:
         if next(done) == 2:
             raise Died
-        return real(*arguments)  # type: ignore[arg-type]
+        return real(*arguments, **options)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched:
         patched.setattr(Store, "MAX_WRITE_ROWS", 1)
-        patched.setattr(closing, "_close", dies)
+        patched.setattr(reverting, "_close", dies)
         with pytest.raises(Died):
             close_feed(ctx, feed.name, archive=True)
     assert [job.status for job in arrival.board.jobs()].count("archived") == 2

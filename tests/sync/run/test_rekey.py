@@ -11,7 +11,7 @@ from syncd.domain import Actor, ActorKind, Run, check_body
 from syncd.errors import Conflict, NotFound
 from syncd.store import Store, feed_jobs
 from syncd.store.jobs import upsert
-from syncd.sync.run import Feed, NothingToRevert, Stopped, begin_revert, carry_out_revert, plan_revert
+from syncd.sync.run import Feed, NothingToRevert, Stopped, begin_revert, carry_out, plan_revert
 from syncd.sync.run.approval import NotHeld, NotRekeyed
 from tests.store.board import changes_of
 from tests.sync.board import Board, FakeHost, Row, report
@@ -38,7 +38,7 @@ def pairs(board: Board, run: Run) -> list[tuple[str, str]]:
 
 def revert(board: Board, run: Run) -> Run:
     begun = board.store.write(lambda tx: begin_revert(tx, run.id))
-    return carry_out_revert(board.store, begun, FakeHost())
+    return carry_out(board.store, begun, FakeHost())
 
 
 def test_the_jobs_take_the_new_ids_and_stay_the_same_postings(board: Board) -> None:

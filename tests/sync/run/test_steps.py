@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from syncd.store import Store, Tx, jobs
-from syncd.sync.run import begin_revert, carry_out_revert
+from syncd.sync.run import begin_revert, carry_out
 from tests.sync.board import Board, FakeHost
 
 ROWS = 450
@@ -55,6 +55,6 @@ def test_a_revert_ends_its_write_where_a_request_waits(board, monkeypatch):
     number = board.deliver(board.feed(), rows(board)).id
     request = Request(board, monkeypatch)
     run = board.store.write(lambda tx: begin_revert(tx, number))
-    assert carry_out_revert(board.store, run, FakeHost()).counts.archived == ROWS
+    assert carry_out(board.store, run, FakeHost()).counts.archived == ROWS
     assert request.answer() == ROWS - Store.MAX_STEP_ROWS
     assert set(board.statuses().values()) == {"archived"}
