@@ -1,6 +1,6 @@
 """The rules of job postings, pure: jobs, bodies, changes and rows of feeds. Nothing here reads a clock or a database."""
 
-from syncd.domain.body import check_body, check_reference, other_job
+from syncd.domain.body import LOCATION_READ_ONLY, check_body, check_reference, other_job
 from syncd.domain.catalogue import (
     MAX_CATEGORY_NAME,
     MAX_POSITION_NAME,
@@ -36,7 +36,6 @@ from syncd.domain.feed_rows import (
     row_due,
     with_places_of,
 )
-from syncd.domain.field_readers import LOCATION_READ_ONLY
 from syncd.domain.guard import guard, why_held, write_failed
 from syncd.domain.html import HTML_SCHEMES, HTML_TAGS, html_faults
 from syncd.domain.job import (
@@ -76,7 +75,6 @@ from syncd.domain.job_fields import (
 )
 from syncd.domain.lifecycle import (
     PastChange,
-    RevertDecision,
     decide,
     decide_close,
     decide_missing,

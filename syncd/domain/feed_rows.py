@@ -12,9 +12,9 @@ from typing import NamedTuple, cast
 
 from msgspec import Struct
 
+from syncd.domain.body import READERS
 from syncd.domain.catalogue import Catalogue
 from syncd.domain.decisions import Create, Decision, Ownership, Reject, RowAction, RowDecision, Update
-from syncd.domain.field_readers import READERS
 from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Location, Moment, Place, Salary, Status
 from syncd.domain.job_fields import ATTRIBUTES, FIELD, SALARY_ATTRIBUTES
 from syncd.domain.lifecycle import decide, default_close_date

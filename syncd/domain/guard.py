@@ -15,6 +15,18 @@ MAX_DAMAGED = Threshold(50, 5)
 MAX_REPAID = Threshold(10, 5)
 #: More rows that an older file would change hold it.
 MAX_OLDER_CHANGES = Threshold(10, 4)
+#: Code of a hold about the values of jobs → the change that would be made to them.
+_CHANGED = {
+    "repaid": "keep the digits of their {} and get another unit or decimal point"
+    " (a year in place of an hour, cents in place of dollars?)",
+    "uniform": "get one and the same {}",
+    "swapped": "get the {} of another job, as if that column were sorted alone",
+    "relabelled": "get another {} (a code that means something else?)",
+    "displaced": "get a {} that is not known",
+    "misdated": "have a {} a day earlier, or the same of another year",
+    "leaps": "have less than 60 % or more than 160 % of their {}",
+    "halved": "have one amount of {} in place of two",
+}
 _GOING = "active jobs would be archived"
 _NOTHING_APPLIED = "nothing is applied: "
 
@@ -84,42 +96,22 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
         what = f"rows would lose a value that they had (a column gone or renamed?): {', '.join(lost)}"
         yield "emptied", _share(most, counts.compared, what, policy.max_emptied)
     named = set[str]()
-    if MAX_REPAID.crossed(counts.repaid, counts.named_active):
-        what = (
-            "active jobs would keep the digits of their pay and get another unit or decimal point"
-            " (a year in place of an hour, cents in place of dollars?)"
-        )
-        yield "repaid", _share(counts.repaid, counts.named_active, what, MAX_REPAID)
-        named.add("pay")
-    for code, numbers, would in (
-        ("uniform", counts.uniform, "active jobs would get one and the same {}"),
-        (
-            "swapped",
-            counts.swapped,
-            "active jobs would get the {} of another job, as if that column were sorted alone",
-        ),
-        (
-            "relabelled",
-            counts.relabelled,
-            "active jobs would get another {} (a code that means something else?)",
-        ),
-        ("displaced", {"place": counts.displaced}, "active jobs would get a {} that is not known"),
-        (
-            "misdated",
-            {"close date": counts.misdated},
-            "active jobs would have a {} a day earlier, or the same of another year",
-        ),
-        (
-            "leaps",
-            {"pay": counts.leaps},
-            "active jobs would have less than 60 % or more than 160 % of their {}",
-        ),
-        ("halved", {"pay": counts.halved}, "active jobs would have one amount of {} in place of two"),
+    for code, numbers in (
+        ("repaid", {"pay": counts.repaid}),
+        ("uniform", counts.uniform),
+        ("swapped", counts.swapped),
+        ("relabelled", counts.relabelled),
+        ("displaced", {"place": counts.displaced}),
+        ("misdated", {"close date": counts.misdated}),
+        ("leaps", {"pay": counts.leaps}),
+        ("halved", {"pay": counts.halved}),
     ):
+        limit = MAX_REPAID if code == "repaid" else policy.max_emptied
         for what, number in numbers.items():
-            if what not in named and policy.max_emptied.crossed(number, counts.named_active):
+            if what not in named and limit.crossed(number, counts.named_active):
                 named.add(what)
-                yield code, _share(number, counts.named_active, would.format(what), policy.max_emptied)
+                effect = f"active jobs would {_CHANGED[code].format(what)}"
+                yield code, _share(number, counts.named_active, effect, limit)
     going_in = counts.read - counts.rejected
     if MAX_ASSUMED.crossed(counts.assumed, going_in):
         what = "rows have only places that nothing says are in Canada"

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncd.domain.body import check_body, check_reference
-from syncd.domain.field_readers import MAX_PROBLEMS
+from syncd.domain.body import MAX_PROBLEMS, check_body, check_reference
 from syncd.domain.job import Place, Status
 from syncd.errors import FIELD_CODES, Invalid
 from tests.domain.bodies import BODY, CATALOGUE, faults

@@ -4,8 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from syncd.domain.body import check_body
-from syncd.domain.field_readers import reader_of
+from syncd.domain.body import check_body, reader_of
 from syncd.domain.job_fields import FieldKind, JobField
 from syncd.domain.scalar_readers import FAULT
 from syncd.errors import Invalid, Problem
