@@ -60,7 +60,8 @@ def status(settings: Settings, as_json: bool) -> int:
 def faults_of_service(settings: Settings) -> list[str]:
     """Return the faults of the clock, the disk and the store for which no file is run; none where this installation's daemon does
     not run, or does not answer."""
-    if not served.is_served(settings):
+    known = served.served_store(settings)
+    if known is None or not known[1]:
         return []
     try:
         _, answer = _ask(settings, "GET", "/readyz")

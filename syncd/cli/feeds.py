@@ -91,16 +91,8 @@ def _row(feed: dict[str, Any], file: FeedFile, zone: tzinfo) -> tuple[object, ..
     last, mapping = feed["lastRun"], feed["preset"] or own
     run = f"{last['id']}: {text.state_of(last)}" if last is not None else None
     success = datetime.fromisoformat(feed["lastSuccess"]) if feed["lastSuccess"] is not None else None
-    return (
-        feed["name"],
-        feed["state"],
-        feed["employer"],
-        mapping,
-        feed["mode"],
-        feed["folder"],
-        run,
-        time_cell(success, zone),
-    )
+    first = (feed["name"], feed["state"], feed["employer"], mapping, feed["mode"], feed["folder"])
+    return *first, run, time_cell(success, zone)
 
 
 def pause_feed(settings: Settings, as_json: bool, name: str, why: str | None) -> None:

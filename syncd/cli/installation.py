@@ -80,10 +80,10 @@ def check(config: Path | None, as_json: bool, *, sources: bool) -> int:
         become_owner(settings)
         lines = [*faults(settings), *(_unreachable(settings) if sources else ())]
         remarks = [*retired_in(settings), *_unread(settings)]
-        last = served.served_store(settings)
-        if last is not None and not last[1]:
+        last, name = served.served_store(settings), served.name_of(settings)
+        if last is not None and not last[1] and last[0] != name:
             remarks.append(
-                f"the daemon served {last[0]} when it ran last; with these settings it serves {served.name_of(settings)}"
+                f"the daemon served {last[0]} when it ran last; with these settings it serves {name}"
             )
         remarks += _about_the_store(settings) if not lines else ()
     except SettingsFault as error:

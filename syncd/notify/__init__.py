@@ -2,6 +2,5 @@
 here is in the way of a run: they share the store alone."""
 
 from syncd.notify.delivery import Sending
-from syncd.notify.notifier import Notifier, try_all, ways_of
-from syncd.notify.service_notices import ServiceNotices
+from syncd.notify.notifier import Notifier, ServiceNotices, try_all, ways_of
 from syncd.notify.words import pages_of

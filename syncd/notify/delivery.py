@@ -91,16 +91,14 @@ class Delivery:
             if not message or not self._may_send():
                 return
             try:
-                answer = await self._way.send(message, self._sending.pages, self._store.now().instant)
+                await self._send(message)
             except NotSent as error:
                 self._faults += 1
                 pause = error.after or pause_after(self._faults)
                 self._rests_until = self._store.now().instant + pause
                 self._log_failure(message, str(error), self._faults, pause)
                 return
-            self._faults = 0
             sent.update(notice.key for notice in message)
-            self._log_sent(message, answer)
 
     @asynccontextmanager
     async def _lock(self) -> AsyncIterator[bool]:
@@ -151,9 +149,8 @@ class Delivery:
             message = await self._store.write_async(lambda tx: notices.assign(tx, name, MAX_JOINED))
             if not message:
                 return False
-        sent = [each.notice for each in message]
         try:
-            answer = await self._way.send(sent, self._sending.pages, self._store.now().instant)
+            await self._send([each.notice for each in message])
         except Exception as error:
             failure = error if isinstance(error, NotSent) else None
             if failure is None:
@@ -161,12 +158,12 @@ class Delivery:
                 log.exception(Event.SERVICE_FAULT, part="notify", reason=str(failure))
             await self._note_failure(message, failure)
             return False
-        self._faults = 0
         await self._mark(lambda tx: notices.sent(tx, message))
-        self._log_sent(sent, answer)
         return True
 
-    def _log_sent(self, sent: Sequence[Notice], answer: str) -> None:
+    async def _send(self, sent: Sequence[Notice]) -> None:
+        answer = await self._way.send(sent, self._sending.pages, self._store.now().instant)
+        self._faults = 0
         self._sending.count(self._way.kind, "sent", len(sent))
         log.info(
             Event.NOTIFY_SENT,

@@ -1,24 +1,28 @@
 """Notifies everybody who is configured, for as long as the daemon runs; a daily summary too, if it is wanted."""
 
 import asyncio
+import socket
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from datetime import time, timedelta, tzinfo
 from functools import partial
+from time import monotonic
 from typing import Any
 from uuid import uuid4
 
+import msgspec
 import structlog
 
 from syncd.config import Notify, Settings
 from syncd.domain import Notice, NoticeEvent
-from syncd.errors import SyncdError
+from syncd.errors import StoreError, SyncdError
 from syncd.logs import Event
 from syncd.notify.delivery import Delivery, Sending
 from syncd.notify.ways import Email, NotSent, Way, Webhook
 from syncd.notify.words import pages_of
-from syncd.store import Tx, facts, feeds, notices, runs, utc_now
+from syncd.store import Store, Tx, facts, feeds, notices, runs, utc_now
+from syncd.views import how_things_are
 
 log = structlog.get_logger("syncd.notify")
 
@@ -26,6 +30,10 @@ log = structlog.get_logger("syncd.notify")
 POLL, OLD = 1.0, 60.0
 #: Seconds that tries get which go on when the service stops.
 LAST_TRY = 5.0
+#: Part of the service → the event of its fault.
+EVENTS = {"clock": NoticeEvent.CLOCK, "disk": NoticeEvent.DISK, "store": NoticeEvent.STORE}
+#: Seconds that a fault must last to be noted: shorter ones pass by themselves. Seconds between two looks.
+LASTING, LOOK = 60.0, 10.0
 #: The time that a digest is about.
 PERIOD = timedelta(days=1)
 #: The fact that has the date of the last digest.
@@ -126,6 +134,83 @@ class Notifier:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(seconds):
                         await self._stopping.wait()
+
+
+# -- notices of the service itself ----------------------------------------------------------------------------
+
+
+class ServiceNotices:
+    """Notices of the service itself: its clock, disk and store. They say the same as ``syncd status`` (``views.how_things_are``).
+    ``parts`` returns the state of each part. The faults that were noted, of this host, are a fact of the store: they are noted
+    once over restarts, and beside other daemons.
+
+    A notice that the store cannot keep, since the store is at fault, is sent from memory, and kept once it can be: each receiver
+    gets it once. A process that is killed meanwhile has sent the fault, and not that it is over."""
+
+    def __init__(
+        self,
+        store: Store,
+        notifier: Notifier,
+        parts: Callable[[], Awaitable[Mapping[str, str]]],
+        monotonic: Callable[[], float] = monotonic,
+        *,
+        shared: bool = False,
+    ) -> None:
+        """``shared``: daemons of other hosts have the same store, so a notice names the host."""
+        self._store, self._notifier, self._parts, self._monotonic = store, notifier, parts, monotonic
+        host = socket.gethostname()
+        self._fact = f"notify.noted {host}"
+        self._shown_host = f"{host}: " if shared else ""
+        self._since: dict[str, float] = {}
+        #: Parts whose faults were noted, as the store has it (None: not read yet); notices that it does not have yet.
+        self._noted: Collection[str] | None = None
+        self._unkept: dict[str, Notice] = {}
+
+    async def look(self) -> None:
+        """Tell the faults that have lasted, and those that are over."""
+        needs = how_things_are([], await self._parts(), self._store.now().instant)["needs"]
+        faults = {need["part"]: need["reason"] for need in needs if need["part"] in EVENTS}
+        seconds, now = self._monotonic(), self._store.now().instant
+        self._since = {part: self._since.get(part, seconds) for part in faults}
+        for part, since in self._since.items():
+            if seconds - since >= LASTING and part not in self._unkept and part not in (self._noted or ()):
+                reason = self._shown_host + faults[part]
+                self._unkept[part] = Notice(
+                    EVENTS[part], None, reason, state="fault", key=uuid4().hex, at=now
+                )
+        if "store" not in faults:
+            with suppress(StoreError):
+                if self._unkept or self._noted is None or not faults.keys() >= {*self._noted}:
+                    self._noted = await self._store.write_async(lambda tx: self._keep(tx, faults))
+                    self._unkept = {}
+        if self._unkept:
+            await self._notifier.send_unkept(list(self._unkept.values()))
+
+    def _keep(self, tx: Tx, faults: Mapping[str, str]) -> Collection[str]:
+        """Write the notices that the store lacks, and those of faults that are over; return the parts whose faults were noted."""
+        value = facts.get(tx, self._fact)
+        noted = set(msgspec.json.decode(value, type=list[str])) if value else set()
+        for part, notice in self._unkept.items():
+            if part not in noted:
+                notices.add(tx, notice)
+        noted |= self._unkept.keys()
+        for part in sorted(noted - faults.keys()):
+            over = Notice(
+                NoticeEvent.SERVICE_RECOVERED,
+                None,
+                self._shown_host.rstrip(": ") or None,
+                state="ok",
+                over=EVENTS[part],
+            )
+            notices.add(tx, over)
+        left = sorted(noted & faults.keys())
+        if (value or "[]") != (new := msgspec.json.encode(left).decode()):
+            facts.put(tx, self._fact, new)
+        return left
+
+    async def run(self) -> None:
+        """Look until the service stops."""
+        await self._notifier.repeat(self.look, LOOK)
 
 
 # -- the digest ----------------------------------------------------------------------------------------------

@@ -31,31 +31,20 @@ class Metrics(Collector):
         disable_created_metrics()  # type: ignore[no-untyped-call]  # else each counter has a second series
         registry = self._registry = CollectorRegistry()
         self._store, self._feeds = store, feeds
-        self._runs = Counter("syncd_runs", "Runs that ended, by state.", ("feed", "state"), registry=registry)
-        self._rows = Counter(
-            "syncd_rows",
-            "Rows of ended runs by action, and jobs that they archived.",
-            ("feed", "action"),
-            registry=registry,
-        )
+
+        def counter(name: str, about: str, *labels: str) -> Counter:
+            return Counter(f"syncd_{name}", about, labels, registry=registry)
+
+        self._runs = counter("runs", "Runs that ended, by state.", "feed", "state")
+        about = "Rows of ended runs by action, and jobs that they archived."
+        self._rows = counter("rows", about, "feed", "action")
         self._seconds = Summary(
             "syncd_run_seconds", "Seconds that runs took, by phase.", ("feed", "phase"), registry=registry
         )
-        self._refreshed = Counter(
-            "syncd_refreshed", "Jobs whose publishDate auto-refresh renewed.", registry=registry
-        )
-        self._notifications = Counter(
-            "syncd_notifications",
-            "Notices by result: sent, failed, dropped.",
-            ("way", "result"),
-            registry=registry,
-        )
-        self._fetches = Counter(
-            "syncd_source_fetches",
-            "Turns of sources, by their result.",
-            ("feed", "result"),
-            registry=registry,
-        )
+        self._refreshed = counter("refreshed", "Jobs whose publishDate auto-refresh renewed.")
+        about = "Notices by result: sent, failed, dropped."
+        self._notifications = counter("notifications", about, "way", "result")
+        self._fetches = counter("source_fetches", "Turns of sources, by their result.", "feed", "result")
         registry.register(requests.histogram)
         registry.register(self)
         ProcessCollector(registry=registry)

@@ -35,29 +35,16 @@ def name_of(settings: Settings) -> str:
 
 
 def served_store(settings: Settings) -> tuple[str, bool] | None:
-    """Return the store that the daemon serves, or served last, and whether one runs now. None if that is the store of the
-    settings, or nothing is known: no daemon ran yet, or another user's did."""
+    """Return the store that the daemon of this installation serves, or served last, and whether one runs now. None if nothing is
+    known: no daemon ran yet, or another user's did."""
     try:
         fd = os.open(_note(settings), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
     try:
-        name = msgspec.json.decode(os.read(fd, _MOST), type=_Note).store
-        return None if name == name_of(settings) else (name, _is_locked(fd))
+        return msgspec.json.decode(os.read(fd, _MOST), type=_Note).store, _is_locked(fd)
     except (OSError, msgspec.DecodeError):  # a daemon writes it at this moment, or it is something else
         return None
-    finally:
-        os.close(fd)
-
-
-def is_served(settings: Settings) -> bool:
-    """Return whether a daemon of this installation runs, as far as this user can know."""
-    try:
-        fd = os.open(_note(settings), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return False
-    try:
-        return _is_locked(fd)
     finally:
         os.close(fd)
 
@@ -72,11 +59,11 @@ def _is_locked(fd: int) -> bool:
 
 def refuse_other(settings: Settings) -> None:
     """Raise StoreError if the daemon that runs serves another store than that of the settings."""
-    served = served_store(settings)
-    if served is not None and served[1]:
+    served, name = served_store(settings), name_of(settings)
+    if served is not None and served[1] and served[0] != name:
         source = settings.sources.get("store.url", "the default")
         raise StoreError(
-            f"store.url: the daemon serves {served[0]}, and these settings name {name_of(settings)} ({source}): give both the"
+            f"store.url: the daemon serves {served[0]}, and these settings name {name} ({source}): give both the"
             " same setting (of the unit's credentials root can read), or restart the daemon"
         )
 

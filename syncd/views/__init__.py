@@ -117,15 +117,10 @@ def _source_json(config: FeedConfig, state: SourceState | None, paused: bool) ->
         return None
     known = state or SourceState()
     turns = source is not None and (source.every is not None or bool(source.at)) and not paused
+    fetched = "failing" if known.failures else "ok" if known.succeeded_at else "new"
     return {
         "url": source.shown if source is not None else None,
-        "state": "wrong"
-        if faults
-        else "failing"
-        if known.failures
-        else "ok"
-        if known.succeeded_at
-        else "new",
+        "state": "wrong" if faults else fetched,
         "failures": known.failures,
         "failingSince": report.instant_json(known.failing_since),
         "reason": "; ".join(faults) or known.reason,

@@ -175,6 +175,6 @@ async def test_a_list_of_feeds_says_why_no_file_is_run(browse, world, monkeypatc
     assert await asyncio.to_thread(faults_of_service, settings) == [], (
         "it is the daemon of another installation"
     )
-    monkeypatch.setattr(served, "is_served", lambda settings: True)
+    monkeypatch.setattr(served, "served_store", lambda settings: ("it", True))
     assert await asyncio.to_thread(faults_of_service, settings) == [f"disk: {FULL}"]
     assert faults_of_service(settings_of("127.0.0.1:9")) == []

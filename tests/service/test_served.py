@@ -62,9 +62,10 @@ def test_several_daemons_may_serve_one_store(settings_with):
 def test_a_note_that_cannot_be_read_says_nothing(settings_with, tmp_path, note):
     settings = settings_with("sqlite:////srv/one.db")
     (tmp_path / "daemon.json").write_text(note)
+    assert served_store(settings) is None
     refuse_other(settings)
     with serving(settings):
-        assert served_store(settings) is None
+        assert served_store(settings) == ("/srv/one.db", True)
 
 
 def test_where_no_note_can_be_written_the_daemon_runs(settings_with, tmp_path):
