@@ -201,6 +201,7 @@ def _parse(
         )
     if fetched is not None and fetched.pages is not None:
         spec = replace(spec, format=None)  # of each answer: the file of all of them is JSON Lines
+    settings = {key: value for key, value in values.items() if key not in _ASIDE}
     return FeedConfig(
         name=name,
         employer=_employer(values, scope),
@@ -215,7 +216,7 @@ def _parse(
         fingerprint=_fingerprint(
             merged | {"places": places, "rows": rows, "zone": defaults.zone.key}, catalogue
         ),
-        settings_digest=_settings_digest(values),
+        settings_digest=hashlib.sha256(_canonical(settings)).hexdigest(),
         own_lookups=frozenset(_table(values, "lookup", Scope(""))),
         source=fetched,
         source_faults=tuple(of_source.faults),
@@ -298,11 +299,6 @@ def _fingerprint(merged: Map[str, Any], catalogue: Catalogue) -> bytes:
     parts |= {key: merged[key] for key in ("places", "rows") if merged[key] is not None}
     parts |= {} if merged["fields"] is None else {"zone": merged["zone"]}
     return hashlib.blake2b(_canonical(parts), digest_size=16).digest()
-
-
-def _settings_digest(values: Map[str, Any]) -> str:
-    rest = {key: value for key, value in values.items() if key not in _ASIDE}
-    return hashlib.sha256(_canonical(rest)).hexdigest()
 
 
 def _canonical(values: object) -> bytes:

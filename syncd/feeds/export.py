@@ -62,7 +62,7 @@ def _posting(job: Job, employer: Employer, catalogue: Catalogue) -> dict[str, An
 
 
 def _place(location: Location) -> dict[str, Any]:
-    city, province = _city_and_province(location)
+    city, _, province = location.description.partition(", ")
     address = {"@type": "PostalAddress", "addressLocality": city, "addressRegion": province}
     known = {name: value for name, value in address.items() if value}
     return {"@type": "Place", "address": known | {"addressCountry": "CA"}}
@@ -77,11 +77,6 @@ def _base_salary(salary: Salary) -> dict[str, Any]:
     if salary.period in _UNITS:
         value["unitText"] = _UNITS[salary.period]
     return {"@type": "MonetaryAmount", "currency": "CAD", "value": value}
-
-
-def _city_and_province(location: Location) -> tuple[str, str | None]:
-    city, comma, province = location.description.rpartition(", ")
-    return (city, province) if comma else (location.description, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,22 +47,19 @@ def parse_url(value: object) -> SplitResult:
         raise ValueFault("must have a host, such as https://careers.acme.example/jobs.xml")
     if any(character.isspace() or not character.isprintable() for character in url):
         raise ValueFault("must not have spaces or control characters; write a space as %20")
-    if not parts.scheme.startswith("http"):
-        _check_path(url, parts.path)
-    return parts
-
-
-def _check_path(url: str, path: str) -> None:
-    """Raise ValueFault unless the address names a file on a server, or some in one folder."""
-    folder, _, name = unquote(path).rpartition("/")
+    if parts.scheme.startswith("http"):
+        return parts
+    # a file on a server, or some in one folder
+    folder, _, name = unquote(parts.path).rpartition("/")
     if "?" in url or "#" in url:
         raise ValueFault("must not have a query or a fragment: write ? as %3F and # as %23")
     if name in ("", ".", ".."):
         raise ValueFault("must name a file, or a pattern such as sftp://files.acme.example/out/jobs-*.xml")
     if PATTERN.search(folder):
         raise ValueFault("must have its pattern in the last part of the path")
-    if not unquote(path).isprintable():
+    if not unquote(parts.path).isprintable():
         raise ValueFault("must not have control characters")
+    return parts
 
 
 def key_faults(parts: SplitResult, keys: Collection[str]) -> Iterator[tuple[str, str]]:

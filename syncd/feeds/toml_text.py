@@ -1,27 +1,17 @@
 """Values as TOML text, for files that people read and go on writing."""
 
+import json
 import re
 from collections.abc import Mapping
 from textwrap import wrap
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def text(value: str) -> str:
     """Return a basic string. Characters that cannot be seen, or would change the direction of writing, are escaped."""
-    return '"' + "".join(_character(char) for char in value) + '"'
-
-
-def _character(char: str) -> str:
-    if char in _ESCAPES:
-        return _ESCAPES[char]
-    if char.isprintable():
-        return char
-    code = ord(char)
-    if 0xD800 <= code <= 0xDFFF:
-        return "\\uFFFD"
-    return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"
+    quoted = json.dumps(re.sub("[\ud800-\udfff]", "\ufffd", value), ensure_ascii=False)
+    return "".join(char if char.isprintable() else f"\\U{ord(char):08X}" for char in quoted)
 
 
 def key(name: str) -> str:

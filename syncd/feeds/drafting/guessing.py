@@ -228,7 +228,9 @@ def _guess_entry(
 def _typed(columns: ColumnSearch, fit: Sequence[Column]) -> tuple[list[Column], list[Column]]:
     """Return the columns of the position type: that of its kind, that of its hours, and flags where no column has the hours.
     "Regular" does not say how much, "Part time" not how long."""
-    typed = [c for c in fit if _has_types(c) or _codes(c)]
+    own = [c for c in fit if c.rank("positionType") is not None or not c.against("positionType")]
+    known = [c for c in own if c.different <= _MAX_ENTRIES and c.share("position") > 0.5]
+    typed = [c for c in fit if c in known or _codes(c)]
     typed.sort(key=lambda c: (c.rank("positionType") is None, c.rank("positionType") or 0))
     hours = [c for c in typed if _has_hours(c)][:1]
     flags = [] if hours else _type_flags(columns)
@@ -260,13 +262,6 @@ def _type_flags(columns: ColumnSearch) -> list[Column]:
         and (kind := flag_positions(column.plain_selector))
     ]
     return [column for _, column in sorted(named, key=lambda pair: -pair[0])]
-
-
-def _has_types(column: Column) -> bool:
-    few = column.different <= _MAX_ENTRIES and (
-        column.rank("positionType") is not None or not column.against("positionType")
-    )
-    return few and column.share("position") > 0.5
 
 
 def _has_hours(column: Column) -> bool:

@@ -119,7 +119,8 @@ def guess_locations(columns: ColumnSearch) -> Guess | None:
         province = province or columns.named("location", lambda c: c.share("province") > 0.5)
     else:
         place = columns.named("location", lambda c: c.average < _MAX_TEXT)
-    if not city and _lacks_province(place, province):
+    two = not city and place and province and place[0] is not province[0]
+    if two and place[0].share("place") <= 0.3 < province[0].share("province"):
         city = place[:1]
     place = [c for c in place if not city or c is not city[0]]
     country = columns.named("country", lambda c: c.average < 40)[:1]
@@ -227,12 +228,6 @@ def _has_statuses(column: Column) -> bool:
     return (
         sum(count for text, count in words.items() if name_key(text) not in _VAGUE_WORDS) * 2 > column.values
     )
-
-
-def _lacks_province(place: list[Column], province: list[Column]) -> bool:
-    if not place or not province or place[0] is province[0]:
-        return False
-    return place[0].share("place") <= 0.3 < province[0].share("province")
 
 
 def _city_and_province(city: Column, province: Column, *, each: bool) -> dict[str, object]:

@@ -3,7 +3,7 @@
 A feed's place needs a word that it is in Canada. A bare city without one may be another country's city of that name, and
 "Amsterdam, NL" another country's with its code."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from syncd.domain import province_code
@@ -143,9 +143,8 @@ def _finder(right: FieldExpression) -> _Finder:
             None,
         )
     countries, postal = right.source_of("country"), right.source_of("postal")
-    province = options.get("province")
-    if isinstance(province, list):  # all of them count
-        provinces = compile_source({"all": province}, context, scope.at("province"))
+    if isinstance(options.get("province"), list):  # all of them count
+        provinces = compile_source({"all": options["province"]}, context, scope.at("province"))
     else:
         provinces = right.source_of("province")
     parts, inherits = None, False
@@ -177,7 +176,13 @@ def _finder(right: FieldExpression) -> _Finder:
                 beside = [spelled(value) for value in provinces(part)]
                 placed = canadian or vouched or any(has_postal_code(spelled(code)) for code in postal(part))
                 city = without_region if placed or any(map(province_code, beside)) else str
-                texts = [city(text) for text in _in_province(map(city, texts), beside)]
+                province = next(
+                    filter(province_code, beside), beside[0] if beside else None
+                )  # or a state abroad
+                for i, text in enumerate(map(city, texts)):
+                    place = read_place(text)
+                    lacks = province and place.bare and not place.nowhere
+                    texts[i] = city(f"{place.text}, {province}" if lacks else text)
                 if any(read_place(text).doubted for text in texts):
                     canadian = placed
             for text in texts:
@@ -197,15 +202,6 @@ def _read(text: str, in_canada: bool) -> list[TidyPlace]:
     return [
         place._replace(in_canada=True) if in_canada and not place.in_canada else place for place in places
     ]
-
-
-def _in_province(texts: Iterable[str], provinces: list[str]) -> Iterator[str]:
-    """Yield each text, a place without a province with the first of ``provinces`` that is one, else (a state abroad) the
-    first."""
-    province = next(filter(province_code, provinces), provinces[0] if provinces else None)
-    for text in texts:
-        place = read_place(text)
-        yield f"{place.text}, {province}" if province and place.bare and not place.nowhere else text
 
 
 PLACES = FieldCompiler(_places, _OPTIONS)

@@ -47,12 +47,11 @@ def _decimal(text: str) -> Decimal:
         raise RefusedValue("out_of_range", f"the number {text[:40]} is out of range") from None
 
 
-def _integer(text: str) -> int | Decimal:
-    return int(text) if len(text) <= 1000 else _decimal(text)
-
-
 _strict = json.JSONDecoder(
-    object_pairs_hook=_pairs, parse_float=_decimal, parse_int=_integer, parse_constant=_constant
+    object_pairs_hook=_pairs,
+    parse_float=_decimal,
+    parse_int=lambda text: int(text) if len(text) <= 1000 else _decimal(text),
+    parse_constant=_constant,
 )
 _scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
 

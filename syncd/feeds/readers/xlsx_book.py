@@ -233,7 +233,11 @@ def _elements(
                 if event == "end":
                     since = 0
                     yield element
-                    _free(element)
+                    element.clear()
+                    while (before := element.getprevious()) is not None and (
+                        parent := element.getparent()
+                    ) is not None:
+                        parent.remove(before)
                 elif element.getprevious() is None and element.getroottree().docinfo.internalDTD is not None:
                     raise FeedError("forbidden_dtd", f"{part} of the spreadsheet declares a document type")
             if since > most:
@@ -242,10 +246,3 @@ def _elements(
         parser.close()
     except etree.XMLSyntaxError as error:
         raise FeedError("not_well_formed", f"{part} of the spreadsheet: {error.msg}") from None
-
-
-def _free(element: etree._Element) -> None:
-    element.clear()
-    parent = element.getparent()
-    while parent is not None and (before := element.getprevious()) is not None:
-        parent.remove(before)

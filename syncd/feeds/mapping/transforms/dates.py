@@ -258,11 +258,6 @@ def _epoch(scale: int) -> Parse:
     return parse
 
 
-def _excel(text: str) -> date | None:
-    """Parse a spreadsheet's day number (1 is 1900-01-01, with a leap day that 1900 did not have)."""
-    return date(1899, 12, 30) + timedelta(days=int(text.partition(".")[0])) if _SERIAL.match(text) else None
-
-
 def _date(year: int, month: int, day: int) -> date | None:
     if not year and not month and not day:
         return date.min  # MySQL's date for none
@@ -283,6 +278,9 @@ _NAMED: dict[str, Parse] = {
     "words": _words,
     "epoch": _epoch(1),
     "epoch_ms": _epoch(1000),
-    "excel": _excel,
+    # the day number of a spreadsheet: 1 is 1900-01-01, with a leap day that 1900 did not have
+    "excel": lambda text: (
+        date(1899, 12, 30) + timedelta(days=int(text.partition(".")[0])) if _SERIAL.match(text) else None
+    ),
 }
 DATE_FORMATS = tuple(_NAMED)
