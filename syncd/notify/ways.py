@@ -11,7 +11,6 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
 from pathlib import Path
-from typing import Protocol
 from urllib.parse import urlsplit
 from zlib import crc32
 
@@ -63,25 +62,11 @@ class NotSent(SyncdError):
         super().__init__(why)
 
 
-class Way(Protocol):
-    """A way to a receiver. ``name`` is that of the outbox: ``webhook`` or ``email:ADDRESS``; ``kind`` the part before the
-    colon; ``where`` says without secrets where messages go. ``joins``: several notices may be in one message."""
-
-    name: str
-    kind: str
-    where: str
-    joins: bool
-
-    async def send(self, notices: Sequence[Notice], pages: str, now: datetime) -> str:
-        """Send one message; return the answer. ``pages``: the address of the operator's pages. Raises NotSent."""
-        ...
-
-
 # -- the webhook ---------------------------------------------------------------------------------------------
 
 
 class Webhook:
-    """A way. A redirect is not followed: a signed body is for the configured address alone."""
+    """A way (see ``Way``). A redirect is not followed: a signed body is for the configured address alone."""
 
     kind = name = "webhook"
     joins = False
@@ -91,7 +76,8 @@ class Webhook:
         self.where = urlsplit(self._url).hostname or ""
 
     async def send(self, notices: Sequence[Notice], pages: str, now: datetime) -> str:
-        """Send the notice, of which there is one; return the status of the answer. Raises NotSent."""
+        """Send the notice, of which there is one; return the status of the answer. ``pages``: the address of the pages. Raises
+        NotSent."""
         (notice,) = notices
         body = body_of(notice, pages)
         try:
@@ -129,6 +115,9 @@ class Webhook:
 
 def body_of(notice: Notice, pages: str) -> bytes:
     """Return the JSON of a notice; it is the same for each try. ``pages``: the address of the operator's pages."""
+    words = words_of(notice, pages)
+    # a value of a partner calls nobody in a chat program, and is not a link there
+    text = "\n".join((words.title, words.happened, words.now, *words.do)).translate(_PLAIN)
     return msgspec.json.encode(
         {
             "id": notice.key,
@@ -140,15 +129,8 @@ def body_of(notice: Notice, pages: str) -> bytes:
             "counts": notice.counts,
             "at": notice.at,
             "url": link_of(notice, pages),
-            "text": _chat_text(words_of(notice, pages)),
+            "text": f"{text}\n{words.link}",
         }
-    )
-
-
-def _chat_text(words: Words) -> str:
-    """Return the notice as a text that chat programs show. A value of a partner calls nobody and is not a link there."""
-    return (
-        "\n".join((words.title, words.happened, words.now, *words.do)).translate(_PLAIN) + "\n" + words.link
     )
 
 
@@ -167,7 +149,7 @@ def _pause(header: str | None, now: datetime) -> timedelta | None:
 
 
 class Email:
-    """A way. A login is never sent without TLS, except to this machine itself."""
+    """A way (see ``Way``). A login is never sent without TLS, except to this machine itself."""
 
     kind = "email"
     joins = True
@@ -233,15 +215,22 @@ class Email:
         return one_line(hidden, MAX_ANSWER)
 
 
+#: A way to a receiver. ``name`` is that of the outbox: ``webhook`` or ``email:ADDRESS``; ``kind`` the part before the colon;
+#: ``where`` says without secrets where messages go. ``joins``: several notices may be in one message.
+Way = Webhook | Email
+
+
 def mail_of(
     notices: Sequence[Notice], sender: str, receiver: str, *, pages: str, now: datetime, zone: tzinfo
 ) -> EmailMessage:
     """Return the e-mail. Its Message-ID is the same for each try."""
     times = [local_time(notice.at or now, zone, "minutes") for notice in notices]
     shown = [(words_of(notice, pages), at) for notice, at in zip(notices, times, strict=True)]
+    titles = [words.title for words, _ in shown]
+    subject = titles[0] if len(shown) == 1 else f"{len(shown)} notices: {'; '.join(titles)}"
     mail = EmailMessage(policy=SMTP)
     mail["From"], mail["To"] = sender, receiver
-    mail["Subject"] = one_line(_subject([words for words, _ in shown]), MAX_SUBJECT)
+    mail["Subject"] = one_line(subject, MAX_SUBJECT)
     mail["Date"] = format_datetime(now)
     own_part = f"{crc32(receiver.encode()):08x}@{sender.rpartition('@')[2]}"
     mail["Message-ID"] = f"<{notices[0].key}.{own_part}>"
@@ -255,11 +244,6 @@ def mail_of(
     page = _ENV.get_template("mail.html.j2").render(shown=shown, pages=pages)
     mail.add_alternative(page, subtype="html", cte="quoted-printable")
     return mail
-
-
-def _subject(shown: Sequence[Words]) -> str:
-    first = shown[0].title
-    return first if len(shown) == 1 else f"{len(shown)} notices: {'; '.join(words.title for words in shown)}"
 
 
 def _text(words: Words, at: str) -> str:

@@ -37,7 +37,7 @@ def words_of(notice: Notice, pages: str) -> Words:
     """Return the words of a notice. ``pages``: the address of the operator's pages."""
     values = {"feed": one_line(notice.feed or "", MAX_NAME), "run": notice.run}
     words = _WORDS.get(notice.event.value) or _WORDS[notice.event.short]
-    title = words.get("title") or (_title(notice) if notice.feed is not None else _title_of_service(notice))
+    title = words.get("title") or _title(notice)
     now = words.get("now_archive" if notice.holds is HoldScope.ARCHIVE else "now", words["now"])
     do = tuple(line.format_map(values) for line in words.get("do", ()))
     happened = words.get(f"happened_{notice.state}", words.get("happened", "")).format_map(values)
@@ -45,7 +45,10 @@ def words_of(notice: Notice, pages: str) -> Words:
 
 
 def _title(notice: Notice) -> str:
-    """Return the subject of a message about a feed."""
+    """Return the subject of a message about a feed, or the service itself: ``disk: the disk is full or has a fault``."""
+    if notice.feed is None:
+        part = (notice.over or notice.event).short
+        return f"recovered: {part}" if notice.over is not None else f"{part}: {PART_WORDS[part]}"
     names = (notice.employer, f"feed {notice.feed}", notice.file)
     about = ", ".join(one_line(name, MAX_SUBJECT_NAME) for name in names if name)
     reason = one_line(notice.reason or "") if notice.event is not NoticeEvent.RECOVERED else ""
@@ -53,14 +56,6 @@ def _title(notice: Notice) -> str:
     gist = re.split(r" \(|; ", rest if code in FEED_ERROR_CODES else reason, maxsplit=1)[0]
     gist = gist.replace(" active jobs would ", " would ")
     return one_line(f"{notice.event.short}: {about}" + (f": {gist}" if gist else ""), MAX_SUBJECT)
-
-
-def _title_of_service(notice: Notice) -> str:
-    """Return the subject of a message about the service itself: ``disk: the disk is full or has a fault``."""
-    part = (notice.over or notice.event).short
-    if notice.over is not None:
-        return f"recovered: {part}"
-    return f"{part}: {PART_WORDS[part]}"
 
 
 def _happened(notice: Notice, happened: str) -> str:

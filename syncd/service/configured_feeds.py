@@ -17,6 +17,7 @@ from syncd.logs import Event
 from syncd.store import Store, employers
 from syncd.store import feeds as stored_feeds
 from syncd.sync.run import Feed, Host, Importer, RunContext
+from syncd.values import plural
 
 log = structlog.get_logger("syncd.service")
 
@@ -110,16 +111,11 @@ def gone(store: Store | None, settings: Settings, files: Collection[str]) -> dic
     ``files``: the feeds that have one. None while the folder of the files is missing."""
     if store is None or not settings.feeds.exists():
         return {}
-    return {
-        name: FeedFile(
-            name, None, (f"its file is gone; {_live(number)}; syncd feed remove {name} --archive",)
-        )
-        for name, number in store.read(lambda tx: stored_feeds.gone(tx, files)).items()
-    }
-
-
-def _live(number: int) -> str:
-    return "1 job stays live" if number == 1 else f"{number:,} jobs stay live"
+    lost = {}
+    for name, number in store.read(lambda tx: stored_feeds.gone(tx, files)).items():
+        live = f"{plural(number, 'job')} {'stays' if number == 1 else 'stay'} live"
+        lost[name] = FeedFile(name, None, (f"its file is gone; {live}; syncd feed remove {name} --archive",))
+    return lost
 
 
 def feed_file(settings: Settings, catalogue: Catalogue, name: str) -> FeedFile:

@@ -105,7 +105,10 @@ class _Client:
         self._session, self._guard, self._now = session, guard, terms.now
         self._credentials = {name.title(): _line(name, text) for name, text in request.headers.items()}
         if request.username is not None:
-            self._credentials["Authorization"] = _basic(request.username, request.password)
+            if ":" in request.username:
+                raise SourceError("username has a colon, which Basic authentication does not allow")
+            login = aiohttp.encode_basic_auth(request.username, request.password)
+            self._credentials["Authorization"] = login
 
     @asynccontextmanager
     async def answer(
@@ -179,12 +182,6 @@ def _parsed(address: str) -> URL:
     if not is_usable:
         raise SourceError("an address cannot be understood; write it like https://host/path")
     return url
-
-
-def _basic(username: str, password: str) -> str:
-    if ":" in username:
-        raise SourceError("username has a colon, which Basic authentication does not allow")
-    return aiohttp.encode_basic_auth(username, password)
 
 
 def _line(name: str, value: str) -> str:

@@ -12,7 +12,7 @@ from syncd.feeds.source import Source
 from syncd.logs import Event
 from syncd.sources.fetcher import Fetcher, address_digest
 from syncd.sources.turns import SLOWER_FROM, SLOWEST, next_turn
-from syncd.store import Store, Tx, feeds, sources
+from syncd.store import Store, feeds, sources
 from syncd.store.sources import SourceState
 from syncd.sync.run import Feed
 
@@ -83,7 +83,9 @@ class Schedule:
         now = self._store.now().instant
         turn.due = now + timedelta(seconds=AGAIN)
         try:
-            paused, state = await self._store.read_async(lambda tx: _paused_and_state(tx, feed.name))
+            paused, state = await self._store.read_async(
+                lambda tx: (feed.name in feeds.paused(tx), sources.state(tx, feed.name))
+            )
             due = self._due(turn, state, now)
             turn.first = False
             if due > now:
@@ -112,7 +114,3 @@ class Schedule:
         if known is not None and known > now:
             return known
         return next_turn(source, now, state.failures, self._zone, 0.0) or now
-
-
-def _paused_and_state(tx: Tx, feed: str) -> tuple[bool, SourceState]:
-    return feed in feeds.paused(tx), sources.state(tx, feed)
