@@ -216,7 +216,7 @@ def _run(run: restoring.RunSummary) -> str:
 
 def _file_of_run(run: restoring.RunSummary, drop: Path) -> str:
     """Return the advice about the file of a run that the backup does not know."""
-    if not run.is_of_file:
+    if run.kind != "file":
         return "a revert; revert again"
     places = [drop / run.feed / sub / f"{run.id}-{run.file}" for sub in ("done", "failed")]
     kept = next((path for path in places if path.is_file()), None)

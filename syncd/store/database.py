@@ -94,16 +94,12 @@ class Window:
 
     @property
     def backwards(self) -> bool:
-        return self._after < self.skip
+        return self.near < self.skip
 
     @property
     def near(self) -> int:
         """The number of jobs that are skipped, counted from the nearer end."""
-        return min(self.skip, self._after)
-
-    @property
-    def _after(self) -> int:
-        return self.total - self.skip - self.take
+        return min(self.skip, self.total - self.skip - self.take)
 
 
 class Search(NamedTuple):

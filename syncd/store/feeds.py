@@ -18,11 +18,6 @@ from syncd.store.model.tables import FeedDay, FeedJob, FeedRow, HistoryRow, JobR
 from syncd.store.transactions import Tx
 
 _FIND = sql.Statement(select(FeedRow.id).where(*sql.matching(FeedRow.name, FeedRow.employer_id)))
-_OF_OTHERS = sql.Statement(
-    select(FeedRow.id).where(
-        *sql.matching(FeedRow.name), col(FeedRow.employer_id) != sa.bindparam("employer_id")
-    )
-)
 _ALL = sql.Statement(select(FeedRow.id, FeedRow.name))
 
 
@@ -53,8 +48,9 @@ def feed_id(tx: Tx, name: str, employer_id: int) -> int:
     """Return the id of the feed, made if it is new. A feed that was another employer's starts afresh: its old jobs
     are released."""
     known = find(tx, name, employer_id)
-    for other in tx.scalars(_OF_OTHERS, name=name, employer_id=employer_id):
-        feed_jobs.release_all(tx, other)
+    for other, _ in named(tx, name):
+        if other != known:
+            feed_jobs.release_all(tx, other)
     return tx.insert({FeedRow.name: name, FeedRow.employer_id: employer_id}) if known is None else known
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -21,6 +21,11 @@ MIGRATIONS: dict[str, Migration] = {}
 def _to(version: str) -> Callable[[Migration], Migration]:
     """Return the decorator of the migration to a version."""
     return lambda migration: MIGRATIONS.setdefault(version, migration)
+
+
+def _adds(version: str, table: str, column: sa.Column[Any]) -> None:
+    """Make the migration to a version that adds a column to a table."""
+    MIGRATIONS[version] = lambda op: op.add_column(table, column)
 
 
 @_to("0004")
@@ -40,22 +45,12 @@ def _undo(op: Operations) -> None:
     )
 
 
-@_to("0005")
-def _filtered_by(op: Operations) -> None:
-    """How many rows of a run each rule of the feed's file left out."""
-    op.add_column("run", sa.Column("filtered_by", sa.String(), nullable=False, server_default="{}"))
-
-
-@_to("0006")
-def _waiting_runs(op: Operations) -> None:
-    """The run that a file waits for before it has its turn."""
-    op.add_column("run", sa.Column("waits_for", sa.Integer()))
-
-
-@_to("0007")
-def _progress(op: Operations) -> None:
-    """How far a run is that goes on."""
-    op.add_column("run", sa.Column("progress", sa.Text()))
+# The number of rows of a run that each rule of the feed's file left out.
+_adds("0005", "run", sa.Column("filtered_by", sa.String(), nullable=False, server_default="{}"))
+# The run that a file waits for before it has its turn.
+_adds("0006", "run", sa.Column("waits_for", sa.Integer()))
+# How far a run is that goes on.
+_adds("0007", "run", sa.Column("progress", sa.Text()))
 
 
 @_to("0008")
@@ -108,22 +103,12 @@ def _pages(op: Operations) -> None:
     op.create_index("ix_feed_job_feed_id_job_id_active", "feed_job", ["feed_id", "job_id", "active"])
 
 
-@_to("0010")
-def _key_successor(op: Operations) -> None:
-    """The key that took the place of another, so that a key has one successor at a time."""
-    op.add_column("api_key", sa.Column("successor_id", sa.Integer(), nullable=True))
-
-
-@_to("0011")
-def _request_id(op: Operations) -> None:
-    """The id of the request to the API that made a change, beside the change."""
-    op.add_column("history", sa.Column("request_id", sa.String(128)))
-
-
-@_to("0012")
-def _applied(op: Operations) -> None:
-    """How far the rows of a run are applied, for its next attempt."""
-    op.add_column("run", sa.Column("applied", sa.Text()))
+# The key that took the place of another, so that a key has one successor at a time.
+_adds("0010", "api_key", sa.Column("successor_id", sa.Integer()))
+# The id of the request to the API that made a change.
+_adds("0011", "history", sa.Column("request_id", sa.String(128)))
+# How far the rows of a run are applied, for its next attempt.
+_adds("0012", "run", sa.Column("applied", sa.Text()))
 
 
 @_to("0013")
@@ -159,10 +144,8 @@ def _planned(op: Operations) -> None:
     op.execute(run.update().where(nothing_applied).values(planned=run.c.counts))
 
 
-@_to("0016")
-def _shape(op: Operations) -> None:
-    """A run keeps the names that the feed's file uses and that are gone from its own file, and the new ones."""
-    op.add_column("run", sa.Column("shape", sa.Text))
+# The names that the feed's file uses and that are gone from its own file, and the new ones.
+_adds("0016", "run", sa.Column("shape", sa.Text))
 
 
 @_to("0018")

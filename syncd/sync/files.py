@@ -152,15 +152,17 @@ def is_own_file(folder: int, name: str) -> bool:
     return False
 
 
-def replace_own_file(private: int, content: Content, folder: int, name: str) -> None:
-    """Replace an earlier file of syncd's own; anything else under that name stays. Raises OSError."""
-    if not is_own_file(folder, name):
-        return
+def place_report(private: int, content: Content, folder: int, name: str) -> None:
+    """Write a report to ``name``, over an earlier one of syncd's own. Raises FileExistsError if anything else has that name,
+    and OSError."""
     draft = write_draft(private, content)
     try:
         inherit_group(private, draft, folder)
-        with suppress(IsADirectoryError):  # it became a folder since it was looked at
-            os.rename(draft, name, src_dir_fd=private, dst_dir_fd=folder)
+        if is_own_file(folder, name):
+            with suppress(IsADirectoryError):  # it became a folder since it was looked at
+                os.rename(draft, name, src_dir_fd=private, dst_dir_fd=folder)
+                return
+        move(private, draft, folder, name)
     finally:
         discard(private, draft)
 

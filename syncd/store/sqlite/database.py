@@ -18,7 +18,7 @@ from syncd.store.database import Database, Executes
 from syncd.store.model import sql
 from syncd.store.model.tables import metadata
 from syncd.store.sqlite.backups import version_of
-from syncd.store.sqlite.files import create, named_lock, open_lock, take_lock
+from syncd.store.sqlite.files import LOCK, create, named_lock, take_lock
 from syncd.store.sqlite.search_index import TrigramIndex
 from syncd.store.sqlite.session import (
     DRIVER_ERRORS,
@@ -97,7 +97,7 @@ class SqliteDatabase(Database):
         self._make_folder()
         path = self.path.with_name(self.path.name + ".lock")
         try:
-            fd = open_lock(path)
+            fd = os.open(path, LOCK, 0o600)
         except OSError as error:
             raise StoreError(f"the lock file {path} cannot be opened: {error.strerror}") from error
         if not take_lock(fd):

@@ -15,7 +15,7 @@ from syncd.errors import StoreError
 _PREFIX, _SUFFIX = ".syncd-draft-", ".tmp"
 #: Seconds after which a folder of drafts was left by a process that was killed.
 _LEFT = 86_400
-_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
@@ -36,11 +36,6 @@ def flush(path: Path) -> None:
 # -- locks ---------------------------------------------------------------------------------------------------
 
 
-def open_lock(path: Path) -> int:
-    """Return the descriptor of a lock file, made if it is missing. Raises OSError."""
-    return os.open(path, _LOCK, 0o600)
-
-
 def take_lock(fd: int) -> bool:
     """Return whether this process now has the lock of an open file, until it is closed. Raises OSError."""
     try:
@@ -55,7 +50,7 @@ def named_lock(folder: Path, name: str) -> Iterator[bool]:
     """Yield whether this process now has the lock ``name``, a file in ``folder``: False while another has it. The lock is
     given up when the block ends, or the process. Raises OSError, and StoreError if the folder is another user's."""
     _make_private(folder)
-    fd = open_lock(folder / f"{name}.lock")
+    fd = os.open(folder / f"{name}.lock", LOCK, 0o600)
     try:
         yield take_lock(fd)
     finally:

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from syncd.domain import RunKind, RunState
+from syncd.domain import RunState
 from syncd.errors import StoreBusy
 from syncd.store.database import Database
 from syncd.store.sqlite.backups import Backup, read_backup, take_note_out
@@ -102,10 +102,6 @@ class RunSummary(NamedTuple):
     def waits(self) -> bool:
         """Return whether the run goes on, or is held."""
         return self.state in _WAITING_STATES
-
-    @property
-    def is_of_file(self) -> bool:
-        return self.kind == RunKind.FILE.value
 
 
 class KeySummary(NamedTuple):

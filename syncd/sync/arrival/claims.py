@@ -137,12 +137,8 @@ def copy_in(feed: Path, path: Path, *, name: str | None = None) -> DropFile:
     feed's lock. ``feed`` is the feed's folder; ``name``: the file's, if it is not that of ``path``.
 
     Raises OSError, and FeedError ``not_a_feed`` (not a regular file) or ``file_changed`` (it changed meanwhile)."""
-
-    def without_waiting(name: str, flags: int) -> int:  # for the other end of a FIFO
-        return os.open(name, flags | os.O_NONBLOCK)
-
-    with (
-        open(path, "rb", opener=without_waiting, buffering=0) as source,
+    with (  # without waiting for the other end of a FIFO
+        open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0) as source,
         folders.open_subfolder(feed, folders.CLAIMED) as claims,
     ):
         status = os.fstat(source.fileno())

@@ -14,7 +14,6 @@ from syncd.sync.report.files import refresh_reports
 from syncd.sync.run import (
     Feed,
     RevertPlan,
-    Running,
     begin_close,
     begin_revert,
     carry_out,
@@ -37,12 +36,13 @@ def decide(
     the run, for an approval; ``session``, ``agreed`` and ``rekey`` as in ``Importer.approve``. Another process that runs the feed
     ends first, and may change the run. A run that was cut off can be rejected, too: the next visit to the feed files its file.
 
-    Raises Running, Stopped, OSError, StoreError, and as ``Importer.approve`` and ``Importer.reject`` do."""
+    Raises Conflict (it goes on), Stopped, OSError, StoreError, and as ``Importer.approve`` and ``Importer.reject`` do."""
     run = ctx.store.read(lambda tx: runs.get(tx, number))
     if not (approved or run.state.ended):
         with ctx.store.feed_lock(run.feed) as mine:
             if not mine:
-                raise Running(run)
+                why = f"is running ({run.state}); it can be rejected once it waits, or reverted"
+                raise Conflict(f"run {number} {why}")
     with ctx.awaited_lock(run.feed):
         importer = ctx.importer
         run = (

@@ -57,7 +57,7 @@ class _Filing:
         rejected, placed = self._place_rejected(name), list[str]()
         try:
             for suffix, content in reports(rejected).items():
-                self._place_report(name + suffix, content)
+                files.place_report(self._claims, content, self._target, name + suffix)
                 placed.append(name + suffix)
             host.step("reported")
             files.move(self._claims, self._entry, self._target, name)
@@ -78,13 +78,3 @@ class _Filing:
             if suffix is None or not files.is_own_file(self._target, name + suffix):
                 return None
         return name + suffix
-
-    def _place_report(self, name: str, content: files.Content) -> None:
-        if files.is_own_file(self._target, name):
-            files.discard(self._target, name)
-        draft = files.write_draft(self._claims, content)
-        try:
-            files.inherit_group(self._claims, draft, self._target)
-            files.move(self._claims, draft, self._target, name)
-        finally:
-            files.discard(self._claims, draft)

@@ -161,7 +161,8 @@ def _problem(letter: Letter, pointer: str, code: str, detail: str) -> str:
         if match := form.search(detail):
             text, values = special, match.groupdict()
             break
-    sentence = _capital(say(text, what=what, day=letter.day, **values))
+    sentence = say(text, what=what, day=letter.day, **values)
+    sentence = sentence[:1].upper() + sentence[1:]
     if near := _NEAR.search(detail):
         sentence += " " + say("Did you mean {near}?", near=near[1] or near[2])
     return sentence
@@ -186,7 +187,3 @@ def remark(letter: Letter, code: str) -> str:
     elif code.startswith("unknown_") and code not in _REMARKS:
         text = _UNKNOWN_ENTRY
     return letter.say(text)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -19,7 +19,7 @@ The way of a file through a run (docs/reconciliation.md "What a run does"):
 be cut off at any instant and run again: the result is the same. ``checking`` is not a run: it reports what a run
 would reject. ``reverting`` undoes a run, or archives the jobs of a feed that leaves: these read no file."""
 
-from syncd.sync.run.approval import Running, kept_file, to_rekey
+from syncd.sync.run.approval import kept_file, to_rekey
 from syncd.sync.run.checking import Checker, CheckResult
 from syncd.sync.run.context import Feed, RunContext
 from syncd.sync.run.ending import reconciled

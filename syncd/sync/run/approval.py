@@ -23,59 +23,28 @@ from syncd.sync.run.context import Feed
 from syncd.sync.run.ending import decided
 
 
-class NotHeld(Conflict):
-    """The run does not wait for a decision."""
-
-    code = "not_held"
-
-    def __init__(self, run: Run) -> None:
-        super().__init__(
-            f"run {run.id} is {run.state}; only a held run can be approved, and only a run that waits can be rejected"
-        )
-
-
-class NotRekeyed(Conflict):
-    """The run does not wait because its file has other ids."""
-
-    code = "not_rekeyed"
-
-    def __init__(self, run: Run) -> None:
-        super().__init__(
-            f"run {run.id} is not held because jobs have other ids in its file; approve or reject it"
-        )
-
-
-class Running(Conflict):
-    """The run goes on in another thread or process."""
-
-    code = "running"
-
-    def __init__(self, run: Run) -> None:
-        super().__init__(
-            f"run {run.id} is running ({run.state}); it can be rejected once it waits, or reverted"
-        )
-
-
 def waiting(tx: Tx, run_id: int) -> tuple[Run, ShownPlan]:
-    """Return a held run and its plan that was shown. Raises NotFound, NotHeld."""
+    """Return a held run and its plan that was shown. Raises NotFound, and Conflict if it does not wait for a decision."""
     run = runs.get(tx, run_id)
     payload = run_results.plan(tx, run_id)
     if run.state is not RunState.HELD or payload is None:
-        raise NotHeld(run)
+        what = "only a held run can be approved, and only a run that waits can be rejected"
+        raise Conflict(f"run {run.id} is {run.state}; {what}")
     return run, ShownPlan.from_bytes(payload)
 
 
 def to_rekey(tx: Tx, run_id: int) -> tuple[Run, ShownPlan]:
-    """Return a run that is held because jobs have other ids in its file, and its plan. Raises NotFound, NotHeld, NotRekeyed."""
+    """Return a run that is held because jobs have other ids in its file, and its plan. Raises NotFound, Conflict."""
     run, shown = waiting(tx, run_id)
     if not shown.pairs:
-        raise NotRekeyed(run)
+        raise Conflict(
+            f"run {run.id} is not held because jobs have other ids in its file; approve or reject it"
+        )
     return run, shown
 
 
 def reject(store: Store, run_id: int) -> Run:
-    """Store the run, which is held or was cut off, as ``rejected`` and return it. Applied rows stay. Raises NotFound,
-    NotHeld."""
+    """Store the run, which is held or was cut off, as ``rejected`` and return it. Applied rows stay. Raises as ``waiting``."""
 
     def decline(tx: Tx) -> Run:
         run = runs.get(tx, run_id)
@@ -125,7 +94,5 @@ def _filed(run: Run, feed: Path) -> Generator[DropFile, None, None]:
 
 
 def _sha256(source: DropFile) -> str:
-    digest = hashlib.sha256()
-    for block in source.blocks():
-        digest.update(block)
-    return digest.hexdigest()
+    with source.path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -102,7 +102,7 @@ class Importer:
         plan found in the file under other ids take these; the rest is as the plan has it. If the jobs have changed since, show
         the new plan instead: the run stays ``held``.
 
-        Raises NotFound (the run, its feed, its file), NotHeld, NotRekeyed, Conflict (another plan than ``agreed``),
+        Raises NotFound (the run, its feed, its file), Conflict (it is not held, or so; another plan than ``agreed``),
         UnusableFolder, and FeedError ``file_changed``.
         """
         wanted = approval.to_rekey if rekey else approval.waiting
@@ -130,7 +130,7 @@ class Importer:
             return end_held(this, run, stage, plan, hold, moved=moved)
 
     def reject(self, run_id: int) -> Run:
-        """Decline a held run; its applied rows are kept. Raises NotFound, NotHeld."""
+        """Decline a held run; its applied rows are kept. Raises NotFound, Conflict."""
         return approval.reject(self._ctx.store, run_id)
 
     def plan(self, feed: Feed, path: Path) -> Planned:

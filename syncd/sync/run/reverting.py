@@ -55,8 +55,6 @@ _COUNTED = {"archived": "archived", "closed": "archived", "reactivated": "reacti
 class NothingToRevert(Conflict):
     """The run changed no job, or nothing of it is left to be put back."""
 
-    code = "nothing_to_revert"
-
 
 @dataclass(frozen=True, slots=True)
 class RevertPlan:

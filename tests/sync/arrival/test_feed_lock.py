@@ -16,11 +16,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from syncd.domain import Policy, Run, RunState
-from syncd.errors import StoreError
+from syncd.errors import Conflict, StoreError
 from syncd.store import Store
 from syncd.sync.arrival import ArrivalContext, Worker, decide, revert
 from syncd.sync.run import Feed
-from syncd.sync.run.approval import NotHeld
 from tests.clock import ZONE
 from tests.stores import sqlite_only, store_url
 from tests.sync.arrival.arrivals import Arrival, claims, names
@@ -243,7 +242,7 @@ def test_a_decision_looks_at_the_run_again_once_it_has_the_lock(arrival, held, a
             assert [run.state for run in arrival.run_files()] == [RunState.SUCCEEDED]
 
         ctx = ArrivalContext(arrival.board.store, importer, FakeHost(sleep=let_a_newer_file_run))
-        with pytest.raises(NotHeld, match="run 2 is superseded"):
+        with pytest.raises(Conflict, match="run 2 is superseded"):
             decide(ctx, arrival.board.folder / "drop", run.id, feed, approved=approved)
     assert arrival.states() == ["succeeded", "superseded", "succeeded"]
     assert set(arrival.board.statuses().values()) == {"active"}

@@ -15,10 +15,9 @@ import structlog
 from msgspec import structs
 
 from syncd.domain import ActorKind, Job, Run
-from syncd.errors import NotFound
+from syncd.errors import Conflict, NotFound
 from syncd.store import run_results
 from syncd.sync.run import Feed, Stopped
-from syncd.sync.run.approval import NotHeld
 from tests.store.board import changes_of
 from tests.sync.board import LONG_TEXT, Board, Row, counted_rows, not_none, on_phase
 
@@ -182,9 +181,9 @@ def assert_carried_out(board: Board, held: Held) -> None:
 def assert_not_held(board: Board, held: Held, match: str | None = None) -> None:
     """Assert that the run can be neither approved nor rejected, and that the attempts change nothing."""
     before = board.jobs()
-    with pytest.raises(NotHeld, match=match):
+    with pytest.raises(Conflict, match=match):
         board.importer.approve(held.run.id, held.feed)
-    with pytest.raises(NotHeld, match=match):
+    with pytest.raises(Conflict, match=match):
         board.importer.reject(held.run.id)
     assert board.jobs() == before
 
@@ -253,7 +252,7 @@ def test_a_newer_run_supersedes_the_held_one(board, held):
     superseded = [entry for entry in logs if entry["event"] == "feed.superseded"]
     assert [(entry["run"], entry["by"]) for entry in superseded] == [(held.run.id, newer.id)]
     before = board.jobs()
-    with pytest.raises(NotHeld, match="is superseded"):
+    with pytest.raises(Conflict, match="is superseded"):
         board.importer.approve(held.run.id, held.feed)
     assert board.jobs() == before
 

@@ -12,7 +12,6 @@ from syncd.errors import Conflict, NotFound
 from syncd.store import Store, feed_jobs
 from syncd.store.jobs import upsert
 from syncd.sync.run import Feed, NothingToRevert, Stopped, begin_revert, carry_out, plan_revert
-from syncd.sync.run.approval import NotHeld, NotRekeyed
 from tests.store.board import changes_of
 from tests.sync.board import Board, FakeHost, Row, report
 
@@ -149,9 +148,9 @@ def test_only_a_run_that_is_held_as_re_keyed_can_be(board: Board) -> None:
     feed = board.feed_with(board.rows(1, 12))
     run = board.deliver(feed, board.rows(1, 3))
     assert (run.state, pairs(board, run)) == ("held", [])
-    with pytest.raises(NotRekeyed, match=f"run {run.id} is not held because jobs have other ids in its file"):
+    with pytest.raises(Conflict, match=f"run {run.id} is not held because jobs have other ids in its file"):
         board.importer.approve(run.id, feed, rekey=True)
-    with pytest.raises(NotHeld):
+    with pytest.raises(Conflict, match="only a held run can be approved"):
         board.importer.approve(1, feed, rekey=True)
     with pytest.raises(NotFound):
         board.importer.approve(99, feed, rekey=True)
@@ -169,7 +168,7 @@ def test_it_is_refused_without_its_file_and_after_it_was_done(board: Board) -> N
     assert (board.active(), board.saved(run.id).state) == ({f"r{n}" for n in range(1, 9)}, "held")
     kept.write_bytes(content)
     board.importer.approve(run.id, feed, rekey=True)
-    with pytest.raises(NotHeld):
+    with pytest.raises(Conflict, match="only a held run can be approved"):
         board.importer.approve(run.id, feed, rekey=True)
 
 

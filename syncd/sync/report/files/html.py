@@ -257,14 +257,12 @@ _ENV.globals.update(style_source=style_source(), stylesheet=Markup(stylesheet())
 def written_reports(store: Store, run_id: int, rejected_file: str | None = None) -> dict[str, files.Content]:
     """Return, by the ending that each report's name adds to the file's, the function that writes the report: it raises
     NotFound, StoreError and OSError. ``rejected_file``: the name of the file of rejected records beside them."""
-
-    def write_data(file: IO[bytes]) -> None:
-        store.read(lambda tx: write_json(partner_report(tx, run_id, rejected_file), file.write, lines=True))
-
-    def write_html(file: IO[bytes]) -> None:
-        store.read(lambda tx: write_page(tx, run_id, rejected_file, file))
-
-    return {".report.json": write_data, ".report.html": write_html}
+    return {
+        ".report.json": lambda file: store.read(
+            lambda tx: write_json(partner_report(tx, run_id, rejected_file), file.write, lines=True)
+        ),
+        ".report.html": lambda file: store.read(lambda tx: write_page(tx, run_id, rejected_file, file)),
+    }
 
 
 def write_page(tx: Tx, run_id: int, rejected_file: str | None, file: IO[bytes]) -> None:
@@ -290,4 +288,6 @@ def refresh_reports(store: Store, folder: Path, run_id: int) -> None:
                     rejected = files.rejected_beside(name, there)
                     reports = written_reports(store, run_id, name + rejected if rejected else None)
                     for suffix, content in reports.items():
-                        files.replace_own_file(private, content, target, name + suffix)
+                        if files.is_own_file(target, name + suffix):
+                            with suppress(FileExistsError):
+                                files.place_report(private, content, target, name + suffix)
