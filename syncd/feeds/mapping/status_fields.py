@@ -1,8 +1,9 @@
 """The status of a job, by the words that feeds have for it, and by flags that are named after such a word."""
 
 import re
-from collections.abc import Mapping
+import tomllib
 from functools import lru_cache
+from importlib.resources import files
 
 from syncd.domain import name_key
 from syncd.errors import Problem
@@ -12,46 +13,13 @@ from syncd.feeds.mapping.selectors import Node, Source
 from syncd.feeds.mapping.sources import Meant
 from syncd.feeds.text import boolean, spelled
 
-#: The statuses, from the farthest from live to live, and the words of feeds for them.
-_WORDS: Mapping[str, str] = {
-    "archived": "archived archive archivee closed ferme fermee clos close cloture cloturee filled pourvu pourvue comble"
-    " comblee placed cancelled canceled annule annulee expired expire expiree echu echue lapsed inactive inactif"
-    " deactivated disabled desactive desactivee deleted supprime supprimee removed withdrawn retired retire"
-    " retiree paused hold held suspended suspendu suspendue frozen terminated termine terminee completed complete"
-    " ended finished stopped discontinued obsolete unposted delisted unlisted offline hidden masque masquee trash"
-    " trashed corbeille rejected rejete rejetee abandoned hired embauche embauchee dote dotee aboli abolie"
-    " abolished staffed gele gelee reporte reportee postponed deferred rescinded revoked void voided eliminated"
-    " denied declined refuse refusee lost purged depublie depubliee desaffiche desaffichee unadvertised",
-    "draft": "draft brouillon ebauche unpublished pending scheduled planned planifie planifiee programme programmee future"
-    " private prive privee preview upcoming unapproved",
-    "active": "active actif open opened ouvert ouverte reopen reopened rouvert rouverte live online published publish"
-    " publie publiee republie republiee posted reposted affiche affichee reaffiche reaffichee diffuse diffusee"
-    " advertised readvertised public listed visible enabled activated",
-}
-_PHRASES: Mapping[str, str] = {
-    "archived": "on hold, en pause, en suspens, closed filled, temporarily closed, offre acceptee, not active, not open, non"
-    " actif, not posted, non affiche, non affichee, no longer available, no longer accepting applications, offer"
-    " extended, offer accepted, not approved, internal only, employees only, employes seulement, hors ligne,"
-    " closed to applications, closed for applications, not accepting applications, no longer posted, no longer"
-    " open, no longer active, not live, not available, unavailable, ferme aux candidatures, non disponible, offer"
-    " out, past due, deadline passed, date limite depassee, echeance depassee, not hiring, not visible, non"
-    " visible, not public, non public, not advertised, not listed, fin d affichage",
-    "draft": "auto draft, not published, not yet published, never published, not yet posted, never posted, non publie, non"
-    " publiee, non diffuse, non diffusee, non approuve, non approuvee, to be published, to publish, ready to"
-    " publish, to be posted, to post, ready to post, a publier, a afficher, a diffuser, pret a publier, pret a"
-    " afficher, not started, coming soon, a venir, needs approval, needs review, requires approval, to be"
-    " approved, for approval, in approval, waiting for approval, submitted for approval, in review, under review,"
-    " a approuver, a valider, a reviser, en approbation, en revision, en validation, en cours d approbation, en"
-    " cours de revision, en cours de validation, in preparation, en preparation, en attente",
-    "active": "en ligne, re opened, re open, re ouvert, re ouverte, re posted, re advertised, always open, currently open,"
-    " open until filled, open for applications, accepting applications, accepts applications, currently accepting"
-    " applications, taking applications, accepting applicants, accepting candidates, now hiring, actively hiring,"
-    " currently hiring, actively recruiting, open to all, ouvert a tous, ouvert aux candidatures, accepte les"
-    " candidatures, candidatures ouvertes, en affichage, en cours d affichage, affichage en cours, en diffusion",
-}
+#: Status → the ``words`` and ``phrases`` of feeds for it: from the farthest from live to live.
+_WORDS = tomllib.loads(files(__package__).joinpath("status_words.toml").read_text("utf-8"))
 #: Word of feeds for a status → the status.
 STATUSES = {
-    word: status for status in _WORDS for word in (*_WORDS[status].split(), *_PHRASES[status].split(", "))
+    " ".join(word.split()): status
+    for status, of in _WORDS.items()
+    for word in (*of["words"].split(), *of["phrases"].split(","))
 }
 #: Whatever follows these, the posting is not out yet.
 _PENDING = ("pending ", "awaiting ", "waiting for ", "en attente ")
