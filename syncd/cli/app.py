@@ -176,7 +176,7 @@ command(app, "export", "employers.export")(
         kind=Literal["json", "xml", "csv", "jsonld"],
         default=options.REQUIRED,
     ),
-    output=option("-o --output", "The file to write. Default, or -: standard output.", "FILE", Path),
+    target=option("-o --output", "The file to write. Default, or -: standard output.", "FILE", Path),
     spreadsheet=switch("--spreadsheet", "csv: put ' before a cell that a spreadsheet would run."),
     status=options.STATUS,
     as_json=switch("--json", "Print JSON about the file written."),
@@ -258,7 +258,7 @@ command(feeds, "show", "feeds.show_feed")(
 command(feeds, "sheet", "feeds.write_sheet")(
     "Writes the page that a partner gets before his first file: the columns with examples, and how a file is sent.",
     name=options.FEED_NAME,
-    output=option("-o --output", "Default, or -: standard output.", "FILE", Path),
+    target=option("-o --output", "Default, or -: standard output.", "FILE", Path),
 )
 command(feeds, "check", "feeds.check_file")(
     "Lists each row of FILE that a run would reject, and why. Exit code 1 if there is one.",

@@ -15,17 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from syncd.cli.output import (
-    bold,
-    cell,
-    clean,
-    print_json,
-    print_list,
-    print_result,
-    remark,
-    time_cell,
-    whole_file,
-)
+from syncd.cli import output
 from syncd.cli.store_access import opened_store
 from syncd.config import Settings
 from syncd.domain import Employer, Job, Status
@@ -46,15 +36,13 @@ COUNTED = ("exported", "withoutReferenceId", "notActive", "pastCloseDate")
 SHOWN = 10
 #: Jobs that are read at once: jobs of a megabyte each still fit into memory.
 PAGE = 100
-#: Characters of a member of a job.
-MAX_VALUE = 200
 
 
 def add_employer(settings: Settings, as_json: bool, name: str, plan: str) -> None:
     with opened_store(settings, make=True) as store:
         employer = store.write(lambda tx: employers.add(tx, name, plan == "unlimited"))
     text = f"employer {employer.id}: {employer.name} ({plan})"
-    print_result(as_json, employer_json(employer), text)
+    output.print_result(as_json, employer_json(employer), text)
 
 
 def rename_employer(settings: Settings, as_json: bool, employer: str, name: str) -> None:
@@ -67,11 +55,13 @@ def rename_employer(settings: Settings, as_json: bool, employer: str, name: str)
         catalogue = stores.catalogue_of(store, settings)
         files = configured_feeds.feed_files(settings, catalogue).values()
     text = f"employer {renamed.id}: {renamed.name}, before: {old.name}"
-    print_result(as_json, employer_json(renamed), clean(text))
+    output.print_result(as_json, employer_json(renamed), output.clean(text))
     stale = [file.name for file in files if file.config is not None and file.config.employer == old.name]
     if stale and renamed.name != old.name:
         names = ", ".join(f"{feed}.toml" for feed in stale)
-        remark(f'syncd: write employer = "{clean(renamed.name)}" in {names}, then: syncd reload')
+        output.remark(
+            f'syncd: write employer = "{output.clean(renamed.name)}" in {names}, then: syncd reload'
+        )
 
 
 def list_employers(settings: Settings, as_json: bool) -> None:
@@ -79,7 +69,7 @@ def list_employers(settings: Settings, as_json: bool) -> None:
         listed = [employer_json(employer) for employer in store.read(employers.all)]
     rows = [tuple(employer.values()) for employer in listed]
     empty = 'no employers yet; add one: syncd employer add "NAME"'
-    print_list(as_json, listed, ("id", "name", "plan"), rows, empty)
+    output.print_list(as_json, listed, ("id", "name", "plan"), rows, empty)
 
 
 def create_key(
@@ -102,21 +92,21 @@ def rotate_key(
         old = store.read(lambda tx: keys.get(tx, key_id))
     _show_new(as_json, info, plain)
     if not as_json:
-        until = cell(time_cell(old.expires_at, settings.timezone))
-        remark(f"key {old.id} is valid until {until}; give every client the new one before")
+        until = output.cell(output.time_cell(old.expires_at, settings.timezone))
+        output.remark(f"key {old.id} is valid until {until}; give every client the new one before")
 
 
 def _show_new(as_json: bool, info: keys.KeyInfo, plain: str) -> None:
     """Print the key alone, so that it can be piped. Raises SyncdError if it cannot be printed: nobody has it then."""
     try:
-        print_json({**key_json(info), "key": plain}) if as_json else print(plain)
+        output.print_json({**key_json(info), "key": plain}) if as_json else print(plain)
         sys.stdout.flush()
     except (OSError, ValueError) as error:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the rest of the buffer is not printed later
         reason = f"key {info.id} was made, but could not be printed ({error}); revoke it: syncd key revoke {info.id}"
         raise SyncdError(reason) from None
     if sys.stdout.isatty() and not as_json:
-        remark(f"key {info.id} of {info.employer}; keep it now, it is not shown again")
+        output.remark(f"key {info.id} of {info.employer}; keep it now, it is not shown again")
 
 
 def list_keys(settings: Settings, as_json: bool) -> None:
@@ -125,19 +115,19 @@ def list_keys(settings: Settings, as_json: bool) -> None:
     rows = [
         (
             *(k.id, k.employer, k.label, k.state(now)),
-            *(time_cell(at, settings.timezone) for at in (k.created_at, k.last_used_at, k.expires_at)),
+            *(output.time_cell(at, settings.timezone) for at in (k.created_at, k.last_used_at, k.expires_at)),
         )
         for k in infos
     ]
     headings = ("id", "employer", "label", "state", "created", "last used", "expires")
     empty = "no keys yet; make one: syncd key create EMPLOYER"
-    print_list(as_json, [key_json(info) for info in infos], headings, rows, empty)
+    output.print_list(as_json, [key_json(info) for info in infos], headings, rows, empty)
 
 
 def revoke_key(settings: Settings, as_json: bool, key_id: int) -> None:
     with opened_store(settings) as store:
         info = store.write(lambda tx: keys.revoke(tx, key_id))
-    print_result(as_json, key_json(info), f"key {info.id} of {clean(info.employer)} is revoked")
+    output.print_result(as_json, key_json(info), f"key {info.id} of {output.clean(info.employer)} is revoked")
 
 
 # -- jobs ------------------------------------------------------------------------------------------------------
@@ -197,53 +187,42 @@ def list_jobs(
         for job in views
     ]  # fmt: skip
     headings = ("id", "referenceId", "status", "published", "title", "locations")
-    print_list(as_json, [header_json(job, owner) for job in views], headings, rows, "no such jobs")
+    output.print_list(as_json, [header_json(job, owner) for job in views], headings, rows, "no such jobs")
 
 
 def show_job(settings: Settings, as_json: bool, number: int, page: int) -> None:
     """Print the job, also one that was deleted, with a page of its history. Raises NotFound."""
     from syncd.service import stores
-    from syncd.views import job_view
+    from syncd.views import job_view, shown
 
     with opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings)
         view = store.read(lambda tx: job_view(tx, number, page, PAGE, catalogue))
     if as_json:
-        print_json(view)
+        output.print_json(view)
         return
     job = view["job"] or {}
-    print(bold(clean(f"job {number} of {view['employer']['name']}" + ("" if job else ", deleted"))))
+    print(
+        output.bold(
+            output.clean(f"job {number} of {view['employer']['name']}" + ("" if job else ", deleted"))
+        )
+    )
     for name, value in job.items():
         if name not in ("id", "employer"):
-            print(clean(f"  {name}: {_value(value)}"))
+            print(output.clean(f"  {name}: {shown(value)}"))
     total = view["historyPaging"]["total"]
-    print(bold(f"history: {plural(total, 'change')}"))
+    print(output.bold(f"history: {plural(total, 'change')}"))
     for step in view["history"]:
         who, run = step["changedBy"], f" in run {step['run']}" if step["run"] is not None else ""
-        at = time_cell(datetime.fromisoformat(step["at"]), settings.timezone)
+        at = output.time_cell(datetime.fromisoformat(step["at"]), settings.timezone)
         label = f" {who['label']}" if who["label"] else ""
-        print(clean(f"  {at}  {step['action']} by {who['kind']}{label}{run}"))
+        print(output.clean(f"  {at}  {step['action']} by {who['kind']}{label}{run}"))
         for change in step["changes"] if step["action"] != "created" else ():
-            print(clean(f"    {change['field']}: {_value(change['before'])} → {_value(change['after'])}"))
+            print(
+                output.clean(f"    {change['field']}: {shown(change['before'])} → {shown(change['after'])}")
+            )
     if page * PAGE < total:
-        remark(f"page {page} of {view['historyPaging']['pages']}; the next: --page {page + 1}")
-
-
-def _value(value: object) -> str:
-    """Return a member of a job as one line of up to ``MAX_VALUE`` characters."""
-    match value:
-        case None:
-            text = "none"
-        case bool():
-            text = str(value).lower()
-        case list() | tuple():
-            text = ", ".join(map(_value, value)) or "none"
-        case dict():
-            known = value.get("description") or value.get("name")
-            text = str(known or ", ".join(f"{name} {_value(part)}" for name, part in value.items() if part))
-        case _:
-            text = str(value)
-    return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
+        output.remark(f"page {page} of {view['historyPaging']['pages']}; the next: --page {page + 1}")
 
 
 def _views(
@@ -266,15 +245,15 @@ def export(
     form: str,
     spreadsheet: bool,
     status: str | None,
-    output: Path | None,
+    target: Path | None,
 ) -> None:
     """Write the export and print how many jobs it has. Raises NotFound (employer), OSError, typer.BadParameter."""
     from syncd.feeds.export import EXPORTS, SPREADSHEET
     from syncd.service import stores
 
-    if output == Path("-"):  # the conventional name of standard output
-        output = None
-    if as_json and output is None:
+    if target == Path("-"):  # the conventional name of standard output
+        target = None
+    if as_json and target is None:
         raise typer.BadParameter("--json describes a file: name the file with -o")
     if spreadsheet and form != "csv":
         raise typer.BadParameter(f"--spreadsheet is for --format csv, not {form}")
@@ -285,20 +264,20 @@ def export(
         owner = _owner(store, employer)
         exported = _jobs(store, owner, wanted, export_format, counts)
         pieces = export_format.write(exported, owner, stores.catalogue_of(store, settings))
-        with nullcontext(sys.stdout.buffer) if output is None else whole_file(output) as file:
+        with nullcontext(sys.stdout.buffer) if target is None else output.whole_file(target) as file:
             for piece in pieces:
                 file.write(piece.encode())
     if as_json:
-        about = {"employer": owner.name, "format": form, "file": str(output)}
-        print_json({**about, **{name: counts[name] for name in COUNTED}})
+        about = {"employer": owner.name, "format": form, "file": str(target)}
+        output.print_json({**about, **{name: counts[name] for name in COUNTED}})
         return
     exported_jobs, unnamed, inactive, late = (counts[name] for name in COUNTED)
     left = [f"{unnamed} without a referenceId"] if unnamed else []
     left += [f"{inactive} not active"] if inactive else []
     why = f"; left out: {', '.join(left)}" if left else ""
-    remark(f"syncd: {plural(exported_jobs, 'job')} of {owner.name}{why}")
+    output.remark(f"syncd: {plural(exported_jobs, 'job')} of {owner.name}{why}")
     if late:
-        remark(f"syncd: {late} active past their closeDate: importing this file would archive them")
+        output.remark(f"syncd: {late} active past their closeDate: importing this file would archive them")
 
 
 def _jobs(

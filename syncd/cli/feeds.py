@@ -10,21 +10,10 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import IO, Any
 
+from syncd.cli import output
 from syncd.cli import report_text as text
 from syncd.cli.daemon import faults_of_service
 from syncd.cli.imports import file_and_feed, naming
-from syncd.cli.output import (
-    DONE,
-    FAILED,
-    bold,
-    clean,
-    print_json,
-    print_list,
-    print_result,
-    remark,
-    time_cell,
-    whole_file,
-)
 from syncd.cli.store_access import opened_store, store_if_any
 from syncd.config import Settings
 from syncd.domain import Moment, UnknownValues
@@ -52,7 +41,7 @@ def list_feeds(settings: Settings, as_json: bool) -> None:
         views = _views(store, files.values(), settings)
     headings = ("feed", "state", "employer", "mapping", "mode", "folder", "last run", "last success")
     empty = f"no feeds yet; a feed is a file NAME.toml in {settings.feeds}"
-    print_list(
+    output.print_list(
         as_json,
         views,
         headings,
@@ -60,12 +49,14 @@ def list_feeds(settings: Settings, as_json: bool) -> None:
         empty,
     )
     for fault in faults_of_service(settings):
-        remark(f"syncd: no file is run: {clean(fault)}")
+        output.remark(f"syncd: no file is run: {output.clean(fault)}")
     for feed in views:
         if feed["reason"] is not None and not as_json:
-            remark(f"syncd: {feed['name']}: {clean(feed['reason'])}")
+            output.remark(f"syncd: {feed['name']}: {output.clean(feed['reason'])}")
         if feed["source"] is not None and not as_json:
-            remark(f"syncd: {feed['name']}: {clean(source_words(feed['source'], settings.timezone))}")
+            output.remark(
+                f"syncd: {feed['name']}: {output.clean(source_words(feed['source'], settings.timezone))}"
+            )
 
 
 def _views(store: Store | None, files: Collection[FeedFile], settings: Settings) -> list[dict[str, Any]]:
@@ -92,7 +83,7 @@ def _row(feed: dict[str, Any], file: FeedFile, zone: tzinfo) -> tuple[object, ..
     run = f"{last['id']}: {text.state_of(last)}" if last is not None else None
     success = datetime.fromisoformat(feed["lastSuccess"]) if feed["lastSuccess"] is not None else None
     first = (feed["name"], feed["state"], feed["employer"], mapping, feed["mode"], feed["folder"])
-    return *first, run, time_cell(success, zone)
+    return *first, run, output.time_cell(success, zone)
 
 
 def pause_feed(settings: Settings, as_json: bool, name: str, why: str | None) -> None:
@@ -108,7 +99,7 @@ def pause_feed(settings: Settings, as_json: bool, name: str, why: str | None) ->
             store.write(lambda tx: stored_feeds.pause(tx, name, why))
         (view,) = _views(store, [file], settings)
     done = f"feed {name} is resumed" if why is None else f"feed {name} is paused: its files are left lying"
-    print_result(as_json, view, done)
+    output.print_result(as_json, view, done)
 
 
 def fetch_feed(settings: Settings, as_json: bool, name: str, dry: bool) -> int:
@@ -122,7 +113,7 @@ def fetch_feed(settings: Settings, as_json: bool, name: str, dry: bool) -> int:
             raise Conflict(f"feed {name} has no [source]: its files are dropped into {feed.folder}")
         if name in store.read(stored_feeds.paused):
             raise Conflict(f"feed {name} is paused; `syncd feed resume {name}` ends that")
-        retried = lambda reason: remark(f"syncd: {clean(reason)}; another try follows")  # noqa: E731
+        retried = lambda reason: output.remark(f"syncd: {output.clean(reason)}; another try follows")  # noqa: E731
         outcome = asyncio.run(
             Fetcher(store, settings, retried=retried).turn(feed, feed.config.source, dry=dry)
         )
@@ -135,16 +126,16 @@ def fetch_feed(settings: Settings, as_json: bool, name: str, dry: bool) -> int:
             "dryRun": dry,
         }
     if outcome.result == "failed":
-        remark(f"syncd: feed {name}: {clean(outcome.reason or '')}")
+        output.remark(f"syncd: feed {name}: {output.clean(outcome.reason or '')}")
         if as_json:
-            print_json(done)
-        return FAILED
+            output.print_json(done)
+        return output.FAILED
     if outcome.warning is not None:
-        remark(f"syncd: feed {name}: {clean(outcome.warning)}")
+        output.remark(f"syncd: feed {name}: {output.clean(outcome.warning)}")
     verb = "would be fetched" if dry else "is fetched"
     came = "\n".join(f"{feed.folder / file} {verb} ({outcome.size} bytes)" for file in outcome.files)
-    print_result(as_json, done, came or f"nothing new: {outcome.reason}")
-    return DONE
+    output.print_result(as_json, done, came or f"nothing new: {outcome.reason}")
+    return output.DONE
 
 
 def show_feed(settings: Settings, as_json: bool, name: str) -> None:
@@ -152,17 +143,17 @@ def show_feed(settings: Settings, as_json: bool, name: str) -> None:
         configured_feeds.feed_file(settings, stores.catalogue_of(store, settings), name).usable()
     lines = mapping_lines(name, settings.feeds)
     if as_json:
-        print_json(mapping_view(name, lines))
+        output.print_json(mapping_view(name, lines))
         return
     print("\n".join(mapping_toml(lines)))
     if all(line.table != "fields" for line in lines):
         print("\n# no [fields]: the feed has the service's own shape")
 
 
-def write_sheet(settings: Settings, as_json: bool, name: str, output: Path | None) -> None:
+def write_sheet(settings: Settings, as_json: bool, name: str, target: Path | None) -> None:
     """Write the sheet for the feed's partner. Raises NotFound, ConfigError, OSError."""
-    if output == Path("-"):  # the conventional name of standard output
-        output = None
+    if target == Path("-"):  # the conventional name of standard output
+        target = None
     with store_if_any(settings) as store:
         catalogue = stores.catalogue_of(store, settings)
         config = configured_feeds.feed_file(settings, catalogue, name).usable()
@@ -171,16 +162,18 @@ def write_sheet(settings: Settings, as_json: bool, name: str, output: Path | Non
             if store is not None
             else partner_sheet(None, config, catalogue)
         )
-    if output is not None:
-        with whole_file(output) as file:
+    if target is not None:
+        with output.whole_file(target) as file:
             file.write(sheet.html.encode())
     if as_json:
-        print_json({"feed": name, "file": str(output) if output is not None else None, **sheet.entry()})
-    elif output is None:
+        output.print_json(
+            {"feed": name, "file": str(target) if target is not None else None, **sheet.entry()}
+        )
+    elif target is None:
         sys.stdout.write(sheet.html)
     else:
-        remark(
-            f"syncd: the sheet for the partner of {name}: {clean(str(output))}; a browser opens and prints it"
+        output.remark(
+            f"syncd: the sheet for the partner of {name}: {output.clean(str(target))}; a browser opens and prints it"
         )
 
 
@@ -210,7 +203,7 @@ def check_file(settings: Settings, as_json: bool, first: str, second: str | None
             _print_json(name, file, result, unknown, scratch)
         else:
             _print_text(name, file, result, unknown, rejected)
-    return FAILED if result.rejected else DONE
+    return output.FAILED if result.rejected else output.DONE
 
 
 def _print_text(name: str, file: Path, result: CheckResult, unknown: UnknownValues, first: list[str]) -> None:
@@ -219,13 +212,13 @@ def _print_text(name: str, file: Path, result: CheckResult, unknown: UnknownValu
     parts += [f"{result.expired} closed or expired (skipped unless the job exists)"] if result.expired else []
     parts += [f"{result.filtered.total()} left out"] if result.filtered else []
     parts += [f"{result.repeated} repeat a referenceId (the last counts)"] if result.repeated else []
-    print(bold(f"{name}: {clean(file.name)} ({result.format})"))
+    print(output.bold(f"{name}: {output.clean(file.name)} ({result.format})"))
     if result.shape is not None:
-        print(bold(clean(result.shape.in_words(lines=True))))
+        print(output.bold(output.clean(result.shape.in_words(lines=True))))
     print(f"{plural(result.read, 'record')}: {', '.join(parts)}")
     text.print_filtered(result.filtered)
     if result.withheld:
-        print(f"nothing would be archived: {clean(result.withheld)}")
+        print(f"nothing would be archived: {output.clean(result.withheld)}")
     text.print_kinds("rejected, by kind", result.kinds)
     text.print_kinds("warnings, by kind", result.warnings)
     text.print_unknown(unknown)

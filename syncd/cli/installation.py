@@ -11,15 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import syncd
-from syncd.cli.output import (
-    clean,
-    print_json,
-    print_result,
-    remark,
-    system_fault,
-    whole_file,
-    writable_by_owner_alone,
-)
+from syncd.cli import output
 from syncd.cli.store_access import become_owner
 from syncd.config import Address, Settings, SettingsFault, load_settings, retired_in
 from syncd.errors import ConfigError, Conflict, StoreError, StoreInUse, SyncdError
@@ -49,23 +41,23 @@ def init(folder: Path, as_json: bool) -> None:
     config = base / "config" / "syncd.toml"
     if os.path.lexists(config):
         raise Conflict(f"{config} exists; nothing was written")
-    with writable_by_owner_alone():
+    with output.writable_by_owner_alone():
         (base / "config" / "feeds.d").mkdir(parents=True, exist_ok=True)
         for path in (*sorted((source / "feeds.d").glob("*.example")), source / "syncd.toml"):
             target = base / "config" / path.relative_to(source)
             if not os.path.lexists(target):
-                with whole_file(target) as out:
+                with output.whole_file(target) as out:
                     out.write(path.read_bytes())
         settings = load_settings(config, {})
         make_drop_folder(settings.drop.folder)
     places = {"config": str(config), "feeds": str(settings.feeds), "drop": str(settings.drop.folder)}
-    shown = clean(str(config))
+    shown = output.clean(str(config))
     steps = f"""{shown} has all settings. Next:
   export SYNCD_CONFIG={shlex.quote(shown)}
   syncd employer add "Acme Ltd."
-  syncd feed new acme --from FILE    # or copy an example in {clean(str(settings.feeds))}
+  syncd feed new acme --from FILE    # or copy an example in {output.clean(str(settings.feeds))}
   syncd serve"""
-    print_result(as_json, places, steps)
+    output.print_result(as_json, places, steps)
 
 
 # -- check -----------------------------------------------------------------------------------------------------
@@ -92,10 +84,10 @@ def check(config: Path | None, as_json: bool, *, sources: bool) -> int:
     except ConfigError as error:
         lines = list(error.faults)
     if as_json:
-        print_json({"ok": not lines, "faults": lines, "remarks": remarks})
+        output.print_json({"ok": not lines, "faults": lines, "remarks": remarks})
     else:
         for line in (*lines, *remarks):
-            remark(f"syncd: {line}")
+            output.remark(f"syncd: {line}")
         if settings is not None and not lines:
             print(f"all good: {settings.file or 'no settings file, all defaults'}")
     return 1 if lines else 0
@@ -128,7 +120,7 @@ def _feeds_beside(error: SettingsFault) -> list[str]:
     except SyncdError as unusable:
         lines.append(f"store.url: {unusable}")
     except OSError as unusable:
-        lines.append(f"store.url: {system_fault(unusable)}")
+        lines.append(f"store.url: {output.system_fault(unusable)}")
     return lines
 
 
@@ -216,7 +208,7 @@ def _store_and_feeds(settings: Settings) -> tuple[bool, list[str], list[str]]:
     except SyncdError as error:
         faults.append("store.url: " + (f"{path}: " if path else "") + str(error))
     except OSError as error:
-        faults.append(f"store.url: {system_fault(error)}")
+        faults.append(f"store.url: {output.system_fault(error)}")
     names, of_feeds = _feeds(None, settings, employers=not faults)
     return False, names, [*of_feeds, *faults]
 

@@ -8,7 +8,6 @@ from functools import cache, partial
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from aiohttp import web
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -22,6 +21,7 @@ from syncd.errors import NotFound
 from syncd.sync.report import APPLIED_BEFORE
 from syncd.sync.report.files import size, stylesheet, visible
 from syncd.values import plural
+from syncd.views import shown
 
 #: Static file → its type.
 STATIC: Mapping[str, str] = {
@@ -100,7 +100,6 @@ TONES = {
     "wait": ("held", "draft"),
     "bad": ("failed", "degraded"),
 }
-MAX_SHOWN = 200
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
 
@@ -141,26 +140,6 @@ def lateness(instant: str | None, now: datetime) -> Markup:
     seconds = (now - datetime.fromisoformat(instant)).total_seconds()
     words = f"{duration(seconds)} ago" if seconds >= 0 else f"in {duration(-seconds)}"
     return Markup('<time datetime="{}" data-relative>{}</time>').format(instant, words)
-
-
-def shown(value: Any, most: int = MAX_SHOWN) -> str:
-    """Return the value of a field, as JSON has it, as one line of up to ``most`` characters."""
-    match value:
-        case None:
-            text = "none"
-        case bool():
-            text = "yes" if value else "no"
-        case list() | tuple():
-            text = ", ".join(shown(item) for item in value) or "none"
-        case dict():
-            parts = (f"{name} {shown(part)}" for name, part in value.items() if part not in (None, False))
-            text = str(value.get("description") or value.get("name") or ", ".join(parts))
-        case _:
-            text = str(value)
-    cut_by_store = len(text) == most + 1 and text.endswith("…")
-    if len(text) <= most or cut_by_store:
-        return text
-    return f"{text[:most]}… ({len(text):,} characters)"
 
 
 def given(value: object) -> str:

@@ -24,8 +24,8 @@ from syncd.sync.run import Planned, PlannedChange, RevertPlan
 from syncd.values import local_time, plural, span_in_words
 from syncd.views.standing import PART_WORDS, how_things_are, urgency
 
-#: Changes in a page.
-CHANGES_PAGE = 1000
+#: Changes in a page, and characters of a value.
+CHANGES_PAGE, MAX_SHOWN = 1000, 200
 
 
 # -- feeds -----------------------------------------------------------------------------------------------------
@@ -324,3 +324,23 @@ def _step(step: history.HistoryStep, member: Callable[[str, object], object]) ->
             if old != after[name]
         ],
     }
+
+
+def shown(value: Any, most: int = MAX_SHOWN) -> str:
+    """Return the value of a field, as JSON has it, as one line of up to ``most`` characters."""
+    match value:
+        case None:
+            text = "none"
+        case bool():
+            text = "yes" if value else "no"
+        case list() | tuple():
+            text = ", ".join(shown(item) for item in value) or "none"
+        case dict():
+            parts = (f"{name} {shown(part)}" for name, part in value.items() if part not in (None, False))
+            text = str(value.get("description") or value.get("name") or ", ".join(parts))
+        case _:
+            text = str(value)
+    cut_by_store = len(text) == most + 1 and text.endswith("…")
+    if len(text) <= most or cut_by_store:
+        return text
+    return f"{text[:most]}… ({len(text):,} characters)"

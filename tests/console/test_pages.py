@@ -12,11 +12,12 @@ import pytest
 
 from syncd.console.charts import PARTS, job_chart
 from syncd.console.pages.run_pages import LARGE
-from syncd.console.rendering import duration, lateness, make_environment, shown, when
+from syncd.console.rendering import duration, lateness, make_environment, when
 from syncd.domain import FeedWarning, RejectedRow, RunState, UnknownValues
 from syncd.errors import Problem
 from syncd.feeds.configuration import FeedFile
 from syncd.store import feeds, jobs, run_results, runs
+from syncd.views import shown
 from tests.clock import START, ZONE
 
 

@@ -251,7 +251,7 @@ def test_a_file_with_other_ids_keeps_its_postings(acme):
     assert "referenceId: R-0 → N-0" in acme.run("runs", "show", "3", "--changes").out
     shown = acme.run("jobs", "show", "1").out
     assert "updated by operator acme in run 3\n    referenceId: R-0 → N-0\n" in shown
-    assert "  confidential: false\n" in shown
+    assert "  confidential: no\n" in shown
     assert "  locations: Toronto, ON\n" in shown
     place = acme.run("jobs", "show", "1", "--json").json["job"]["locations"][0]
     assert (set(place), place["description"]) == ({"id", "name", "description", "type"}, "Toronto, ON")

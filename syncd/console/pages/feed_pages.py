@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 from aiohttp import web
 
+from syncd import views
 from syncd.console.charts import DAYS, ROWS, rejected_rows
 from syncd.console.pages.decision_pages import card_of
 from syncd.console.rendering import tone
@@ -26,16 +27,6 @@ from syncd.store import Tx, feed_jobs, feeds, jobs, runs, sources
 from syncd.sync.arrival import look_into
 from syncd.sync.report import instant_json, plan_of, run_json
 from syncd.values import plural
-from syncd.views import (
-    count_active_jobs,
-    feed_states,
-    feeds_view,
-    how_things_are,
-    mapping_lines,
-    mapping_view,
-    partner_sheet,
-    urgency,
-)
 from syncd.web import Refusal
 
 log = structlog.get_logger("syncd.console")
@@ -69,7 +60,7 @@ def figures(run: Run) -> object:
 async def overview(visit: Visit) -> web.StreamResponse:
     """Answer the overview; as JSON that of ``syncd feed list --json``."""
     if visit.wants_json:
-        return visit.json(await visit.read(lambda tx: feeds_view(tx, *configured_feeds(visit))))
+        return visit.json(await visit.read(lambda tx: views.feeds_view(tx, *configured_feeds(visit))))
     page, parts = visit.number("page"), await visit.console.parts()
     return visit.page("overview.html.j2", **await visit.read(lambda tx: _overview(tx, visit, page, parts)))
 
@@ -78,7 +69,7 @@ async def overview(visit: Visit) -> web.StreamResponse:
 async def list_feeds(visit: Visit) -> web.StreamResponse:
     """Answer the list of the feeds alone; as JSON the same as the overview."""
     if visit.wants_json:
-        return visit.json(await visit.read(lambda tx: feeds_view(tx, *configured_feeds(visit))))
+        return visit.json(await visit.read(lambda tx: views.feeds_view(tx, *configured_feeds(visit))))
     page = visit.number("page")
     return visit.page("feeds.html.j2", **await visit.read(lambda tx: _feeds(tx, visit, page, {})))
 
@@ -92,20 +83,22 @@ def _feeds(
     tx: Tx, visit: Visit, page: int, parts: Mapping[str, str], also: Collection[str] = ()
 ) -> dict[str, Any]:
     """Return the feeds of a page, each as a line. ``active``: the active jobs of these and of the feeds named in ``also``."""
-    views = sorted(feed_states(tx, *configured_feeds(visit)), key=urgency)
-    pages = paging(len(views), page, FEEDS)["pages"]
+    states = sorted(views.feed_states(tx, *configured_feeds(visit)), key=views.urgency)
+    pages = paging(len(states), page, FEEDS)["pages"]
     page = min(page, pages)
-    shown = views[(page - 1) * FEEDS : page * FEEDS]
-    counted = shown + [feed for feed in views if feed["name"] in also and feed not in shown]
-    count_active_jobs(tx, counted)
+    shown = states[(page - 1) * FEEDS : page * FEEDS]
+    counted = shown + [feed for feed in states if feed["name"] in also and feed not in shown]
+    views.count_active_jobs(tx, counted)
     names = [feed["name"] for feed in shown]
     strips, days = runs.strips(tx, names, STRIP), feeds.active_by_day(tx, names)
     return {
         "now": tx.now.instant,
         "today": tx.now.today,
         "feeds": [_line(feed, strips[feed["name"]], days[feed["name"]]) for feed in shown],
-        "feeds_total": len(views),
-        "standing": how_things_are(views, parts, tx.now.instant.astimezone(visit.console.settings.timezone)),
+        "feeds_total": len(states),
+        "standing": views.how_things_are(
+            states, parts, tx.now.instant.astimezone(visit.console.settings.timezone)
+        ),
         "active": {feed["name"]: feed["activeJobs"] for feed in counted},
         "page": page,
         "pages": pages,
@@ -154,7 +147,7 @@ async def show(visit: Visit) -> web.StreamResponse:
     file = _file(visit)
     if visit.wants_json:
         file.usable()
-        return visit.json(mapping_view(file.name, await _mapping(visit, file)))
+        return visit.json(views.mapping_view(file.name, await _mapping(visit, file)))
     page, tab = visit.number("page"), visit.choice("tab", Tab) or Tab.RUNS
     values = await visit.read(lambda tx: _feed(tx, visit, file, page, tab))
     lines, unread = await _mapping_or_why(visit, file) if tab is Tab.MAPPING else ([], None)
@@ -177,7 +170,7 @@ async def sheet(visit: Visit) -> web.StreamResponse:
     """Answer the sheet for the feed's partner, as ``syncd feed sheet`` writes it. Raises NotFound, ConfigError."""
     file, catalogue = _file(visit), visit.console.catalogue
     config = file.usable()
-    made = await visit.read(lambda tx: partner_sheet(tx, config, catalogue))
+    made = await visit.read(lambda tx: views.partner_sheet(tx, config, catalogue))
     if visit.wants_json:
         return visit.json({"feed": file.name, "file": None, **made.entry()})
     headers = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": made.policy}
@@ -193,7 +186,7 @@ def _file(visit: Visit) -> FeedFile:
 
 
 async def _mapping(visit: Visit, file: FeedFile) -> list[MappingLine]:
-    return await asyncio.to_thread(mapping_lines, file.name, visit.console.settings.feeds)
+    return await asyncio.to_thread(views.mapping_lines, file.name, visit.console.settings.feeds)
 
 
 async def _mapping_or_why(visit: Visit, file: FeedFile) -> tuple[list[MappingLine], str | None]:
@@ -222,7 +215,7 @@ def _feed(tx: Tx, visit: Visit, file: FeedFile, page: int, tab: Tab) -> dict[str
     member = members_of(console.catalogue)
     return {
         "now": now,
-        "feed": feeds_view(tx, [file], settings.drop.folder, settings.timezone)[0],
+        "feed": views.feeds_view(tx, [file], settings.drop.folder, settings.timezone)[0],
         "paused": file.name in feeds.paused(tx),
         # a degraded feed may go on as its file was before
         "unused": file.name not in console.configured.feeds,
@@ -281,7 +274,9 @@ async def _done(visit: Visit, action: str) -> web.StreamResponse:
     log.info(Event.OPERATOR_ACTED, action=action, run=None, session=visit.session.number, feed=file.name)
     if not visit.wants_json:
         return visit.redirect(f"/feeds/{file.name}")
-    view = await visit.read(lambda tx: feeds_view(tx, [file], settings.drop.folder, settings.timezone)[0])
+    view = await visit.read(
+        lambda tx: views.feeds_view(tx, [file], settings.drop.folder, settings.timezone)[0]
+    )
     return visit.json(view)
 
 
