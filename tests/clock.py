@@ -19,7 +19,6 @@ class Clock:
         return self.now
 
     def forward(self, **delta: float) -> None:
-        """Move the clock by a time that is written as for ``timedelta``."""
         self.now += timedelta(**delta)
 
     @property

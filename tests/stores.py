@@ -111,7 +111,6 @@ def rows_in(path: Path, sql: str) -> list[tuple[Any, ...]]:
 
 
 def change(path: Path, sql: str) -> None:
-    """Run a statement in the store at ``path``, as another process."""
     rows_in(path, sql)
 
 
@@ -143,7 +142,6 @@ def refuse_writes(path: Path, when: str, how: str, why: str) -> None:
 
 
 def allow_writes(path: Path) -> None:
-    """Undo ``refuse_writes``."""
     change(path, "DROP FUNCTION refuse CASCADE" if POSTGRES else "DROP TRIGGER refuse")
 
 
@@ -257,7 +255,6 @@ class Server:
         return name
 
     def drop(self, path: Path) -> None:
-        """Remove the database for ``path``."""
         self.sql(f"DROP DATABASE {self._names.pop(path)} WITH (FORCE)")
 
     def forget(self, paths: set[Path]) -> None:
@@ -294,7 +291,6 @@ class Server:
         return set(self._names)
 
     def sql(self, text: str, database: str = "postgres") -> list[tuple[Any, ...]]:
-        """Run a statement as the owner of the server; return its rows."""
         with psycopg.connect(self.url(database), autocommit=True) as connection:
             cursor = connection.execute(text)
             return cursor.fetchall() if cursor.description else []
@@ -307,7 +303,6 @@ def _end_with_parent() -> None:
 
 @cache
 def program(name: str) -> str:
-    """Return the path of a program of PostgreSQL."""
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
     found = next((str(folder / name) for folder in reversed(folders) if (folder / name).exists()), None)
     found = found or shutil.which(name)
@@ -329,7 +324,6 @@ def server() -> Server:
 
 
 def end_server() -> None:
-    """End the server, if there is one."""
     while _servers:
         _servers.pop().close()
 

@@ -75,7 +75,6 @@ class ApiClient:
         return self("DELETE", path, body, **kwargs)
 
     async def create(self, **fields: object) -> Any:
-        """Create a job from ``job_body(**fields)`` and return it as answered."""
         answer = await self.post(job_body(**fields))
         assert answer.status == 201, answer.raw
         return answer.json

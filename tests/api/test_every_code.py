@@ -87,7 +87,6 @@ async def producers(api: ApiClient, serve: Any, monkeypatch: pytest.MonkeyPatch)
 
 
 async def half_a_request(api: ApiClient) -> Answer:
-    """Send a head without its body, and return the answer."""
     wire = await api.wire()
     await wire.send(api.whole("PUT", {"title": "Cook"})[:-5])
     status, headers, problem = await wire.answer()

@@ -48,7 +48,6 @@ class Wire:
         return status, problem["code"]
 
     async def closed(self) -> bool:
-        """Return whether the server closes the connection."""
         async with asyncio.timeout(WAIT):
             with suppress(ConnectionError):
                 while await self.reader.read(65_536):

@@ -40,7 +40,6 @@ class World:
     trusted: bool = True
 
     def feed(self, name="acme", toml=""):
-        """Configure a feed."""
         feed = self.feeds[name] = self.board.feed(toml, name)
         self.files[name] = FeedFile(name, feed.config, ())
         return feed

@@ -14,14 +14,11 @@ KEY = re.compile(r"syncd_[\w-]{43}")
 
 @pytest.fixture
 def names(world):
-    """Return the names of all employers."""
     return lambda: [employer.name for employer in world.board.store.read(employers.all)]
 
 
 @pytest.fixture
 def states(world):
-    """Return the states of all keys, by number."""
-
     def found(tx):
         return {info.id: info.state(tx.now.instant) for info in keys.all(tx)}
 
@@ -29,7 +26,6 @@ def states(world):
 
 
 async def send(browser, path, fields, form="/employers/1"):
-    """Send a form of the page ``form`` to ``path``."""
     csrf = csrf_of((await browser.get(form))[1])
     return await browser.post(path, {"csrf": csrf, **fields})
 

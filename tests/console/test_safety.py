@@ -16,7 +16,6 @@ from tests.console.conftest import TOKEN, Browser, csrf_of
 
 @pytest.fixture
 def guarded(world):
-    """Pages that ask for the token."""
     world.guarded()
 
 

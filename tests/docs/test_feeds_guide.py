@@ -22,7 +22,6 @@ WORDS = set(re.findall(r"[A-Za-z_%][\w%]*", " ".join(re.findall(r"`[^`\n]+`", DO
 
 
 def section(heading: str) -> str:
-    """What stands below a heading, up to the next one of any level."""
     found = re.search(rf"^#+ {re.escape(heading)}\n(.*?)(?=^## |^### |\Z)", DOC, re.S | re.M)
     assert found, heading
     return found[1]

@@ -36,7 +36,6 @@ def put(current: Job | None, now: Moment = NOW, /, **fields: object) -> Any:
 
 
 def stored(decision: Create | Update | Unchanged | Reject) -> Job:
-    """Return the job after the decision is applied."""
     if isinstance(decision, Create):
         return replace(decision.job, id=1, version=1)
     if isinstance(decision, Update):
@@ -46,5 +45,4 @@ def stored(decision: Create | Update | Unchanged | Reject) -> Job:
 
 
 def job(**changes: Any) -> Job:
-    """Return a stored active job, with these attributes changed."""
     return replace(stored(put(None, **FIELDS)), **changes)

@@ -59,7 +59,6 @@ def row(reference, title="Welder", description="<p>Steel.</p>"):
 
 
 def csv_text(rows):
-    """Return a feed file of these rows."""
     out = io.StringIO(newline="")
     csv.writer(out, lineterminator="\n").writerows([HEADER, *rows])
     return out.getvalue()
@@ -118,13 +117,11 @@ class Installation:
         return folder
 
     def file(self, name, rows):
-        """Write a feed file of these rows; return its path."""
         path = self.base / name
         path.write_text(csv_text(rows))
         return path
 
     def deliver(self, name, rows, feed="acme"):
-        """Import a file of these rows; return the result of the command."""
         return self.run("import", self.file(name, rows), "--feed", feed)
 
     def drop(self, name, rows, feed="acme"):
@@ -214,7 +211,6 @@ class Daemon:
         return False
 
     def events(self, name=None):
-        """Return all events that were logged, or those of one name."""
         with self.log.open("rb") as log:
             log.seek(self._read)
             new, _, _ = log.read().rpartition(b"\n")
@@ -279,7 +275,6 @@ def wait_until(condition, what="it"):
 
 
 def store_at(base):
-    """Open the store of an installation."""
     return Store.open(f"sqlite:///{base}/var/syncd.db", timezone=ZONE)
 
 
@@ -290,7 +285,6 @@ def free_port():
 
 
 def recipe(name, guide):
-    """Return the lines of a recipe of a guide."""
     found = re.search(rf"<!-- recipe: {name} -->\n```\w+\n(.*?)```", guide, re.DOTALL)
     assert found is not None, name
     return found[1]
@@ -306,7 +300,6 @@ def let_all_users_reach(folder, mode=0o755):
 
 @contextlib.contextmanager
 def with_umask(umask):
-    """Let this process make files and folders with this umask meanwhile."""
     before = os.umask(umask)
     try:
         yield

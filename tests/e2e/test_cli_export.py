@@ -54,7 +54,6 @@ def test_a_cell_that_a_spreadsheet_would_run_is_as_it_came_unless_the_file_is_fo
 
 
 def cells(text, column):
-    """Return the cells of one column of a CSV."""
     return [row[column] for row in csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""))]
 
 

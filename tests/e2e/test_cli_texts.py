@@ -59,7 +59,6 @@ def import_records(acme, form, records, name="jobs", extra=""):
 
 
 def shown(acme, feed):
-    """Return the last run of a feed, with its rows and warnings."""
     last = max(run["id"] for run in acme.run("runs", "--json").json if run["feed"] == feed)
     return acme.run("runs", "show", str(last), "--json").json
 

@@ -45,7 +45,6 @@ def test_once_plays_the_whole_story_and_ends(tmp_path):
 
 
 def find(pattern: str, text: str) -> re.Match[str]:
-    """Return the first match of a pattern that the text must have."""
     found = re.search(pattern, text)
     assert found, text
     return found

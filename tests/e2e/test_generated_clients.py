@@ -50,7 +50,6 @@ class Workshop:
         self.environ = {**os.environ, **npm, "BASE": base, "KEY": key, "PATH": f"{path}{os.environ['PATH']}"}
 
     def run(self, *command):
-        """Return what ``command`` prints; it must succeed."""
         said = subprocess.run(
             [str(part) for part in command],
             cwd=self.folder, env=self.environ, capture_output=True, text=True, timeout=300, check=False,
@@ -109,7 +108,6 @@ def test_a_client_of_openapi_typescript(workshop, program):
 
 
 def operations(bench):
-    """Return how many operations the document has."""
     status, document = bench.daemon.request("GET", f"{BASE}/openapi.json")
     assert status == 200
     return sum(len(item) for item in document["paths"].values())

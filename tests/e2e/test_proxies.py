@@ -154,7 +154,6 @@ def test_connections_are_kept_on_both_sides(proxy):
 
 
 def connections_of(port):
-    """Return the connections to a port of this machine, also those that have just ended."""
     lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     return {line[1] for line in lines if line[2] == f"0100007F:{port:04X}" and line[3] != "0A"} | {
         line[2] for line in lines if line[1] == f"0100007F:{port:04X}" and line[3] != "0A"

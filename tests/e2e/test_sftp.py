@@ -36,14 +36,12 @@ format = "json"
 
 
 def part(pattern, text):
-    """Return the group of the pattern where it first matches the text."""
     found = re.search(pattern, text, re.DOTALL | re.MULTILINE)
     assert found is not None, pattern
     return found[1]
 
 
 def recipe(name):
-    """Return the lines of a recipe of the guide."""
     return part(rf"<!-- recipe: {name} -->\n```sh\n(.*?)```", GUIDE)
 
 
@@ -95,7 +93,6 @@ class World:
         return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
     def shell(self, lines):
-        """Run lines of the guide. ``systemctl`` does nothing: there is no systemd in there."""
         done = self.run("sh", "-euxc", f"systemctl() {{ :; }}\ncd /var/tmp/keys\n{lines}")
         assert done.returncode == 0, done.stderr
 
@@ -125,7 +122,6 @@ class Partner:
         self._port, self._keys = port, keys
 
     def sftp(self, *commands):
-        """Run these commands in one session; return what each printed. Those that fail do not end it."""
         command = ["sftp", "-b", "-", "-P", self._port, *self._options, f"{self.name}@127.0.0.1"]
         lines = "".join(f"-{each}\n" for each in commands)
         done = subprocess.run(

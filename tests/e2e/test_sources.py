@@ -74,7 +74,6 @@ def silent():
 
 
 def example(url, every):
-    """Return the feed's file of the guide, with an address of this machine."""
     found = re.search(r"<!-- example: source -->\n```toml\n(.*?)```", GUIDE, re.S)
     assert found
     text = found[1].replace("https://careers.acme.example/export/jobs.json", url)

@@ -61,7 +61,6 @@ def total(daemon, key, status="active"):
 
 
 def ended(daemon, feed):
-    """The feed's runs, in order."""
     return [event for event in daemon.events("feed.reconciled") if event["feed"] == feed]
 
 
@@ -232,7 +231,6 @@ def in_a_mount_namespace(*command):
 
 
 def remount(daemon, until, folder, option):
-    """Remount ``folder`` in the daemon's namespace. The kernel refuses while a file there is open for writing."""
     user = () if os.geteuid() == 0 else ("--user", "--preserve-credentials")
     command = ("nsenter", "--target", str(daemon.process.pid), *user, "--mount")
     command += ("mount", "-o", f"remount,bind,{option}", str(folder))

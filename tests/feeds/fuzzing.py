@@ -83,7 +83,6 @@ NATIVE_CSV = (
 
 @cache
 def seeds() -> tuple[Seed, ...]:
-    """Return the good files."""
     found = []
     for path in sorted(SAMPLES.iterdir()):
         preset = path.stem
@@ -256,7 +255,6 @@ def _value(random: Random, data: bytes) -> bytes:
 
 
 def _number(random: Random, data: bytes) -> bytes:
-    """Replace a number."""
     at = random.randrange(len(data) + 1)
     found = _DIGITS.search(data, at)
     return data[: found.start()] + random.choice(NUMBERS) + data[found.end() :] if found else data

@@ -61,7 +61,6 @@ def zipped(parts: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED)
 
 
 def row(*cells: object, number: int | None = None) -> str:
-    """Return a row of texts (inline) and numbers; None is a gap."""
     made = "".join(
         "<c/>"
         if cell is None

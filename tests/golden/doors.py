@@ -182,7 +182,6 @@ class Installation:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """Everything that was logged, at every level."""
         return [json.loads(line) for line in self._log.getvalue().splitlines()]
 
     def _open(self, url: str, **options: Any) -> Store:
@@ -201,7 +200,6 @@ class Installation:
             return Refresher(store).tick()
 
     def index(self) -> None:
-        """Bring the search index up to date, as the daemon does."""
         with self.store() as store:
             index_searches(store, lambda: False)
 

@@ -138,7 +138,6 @@ def csv_of(rows: list[dict[str, str]]) -> str:
 
 
 def prepare(base: Path, clock: Clock) -> Installation:
-    """Write settings and feeds. There is no store yet."""
     feeds = base / "config" / "feeds.d"
     feeds.mkdir(parents=True)
     (base / "config" / "syncd.toml").write_text(SETTINGS)
@@ -148,7 +147,6 @@ def prepare(base: Path, clock: Clock) -> Installation:
 
 
 def make_scenario(base: Path) -> Scenario:
-    """Return the scenario, run in a new installation under ``base``."""
     scenario = Scenario(prepare(base, Clock()))
     _people(scenario)
     _first_files(scenario)
@@ -216,7 +214,6 @@ def _second_files(scenario: Scenario) -> None:
 
 
 def _through_the_api(scenario: Scenario) -> None:
-    """Create, change and delete jobs through the API."""
     key = scenario.keys["maple"]
     with scenario.installation.api() as api:
         made = scenario.ask(api, "POST", "POST", f"{BASE}/jobs", key, WHOLE, status=201)
@@ -251,7 +248,6 @@ def _as_time_passes(scenario: Scenario) -> None:
 
 
 def _held(scenario: Scenario) -> None:
-    """Import files that are held, and approve or reject them."""
     rows = rows_of("counter-1.csv")[:12]
     for row in rows:
         row["closeDate"] = ""

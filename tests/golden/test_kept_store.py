@@ -29,7 +29,6 @@ def file_of(kept: Scenario, name: str) -> Path:
 
 
 def counted(run: Any, *but: str) -> dict[str, int]:
-    """Return the counts of a run that are not 0."""
     return {name: number for name, number in run["counts"].items() if number and name not in but}
 
 

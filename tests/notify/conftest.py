@@ -49,7 +49,6 @@ class Office:
     def write(
         self, feed="acme", event=NoticeEvent.FAILED, run=1, reason="bad_header: it is not a table", **more
     ):
-        """Write a notice of now."""
         notice = Notice(event, feed, reason, run, "failed", {"read": 3, "rejected": 1})
         return self.store.write(lambda tx: notices.add(tx, replace(notice, **more)))
 

@@ -15,7 +15,6 @@ UNITS = Path(__file__).parents[2] / "systemd"
 
 
 def directives(name: str) -> dict[str, str]:
-    """Return the directives of a unit; of those that stand there more than once, the last."""
     parser = ConfigParser(strict=False, interpolation=None, delimiters="=")
     parser.optionxform = str  # type: ignore[assignment,method-assign]
     parser.read(UNITS / name)

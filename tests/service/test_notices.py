@@ -18,7 +18,6 @@ _ALL = sql.Statement(select(NoticeRow.event, NoticeRow.feed).order_by(col(Notice
 
 @pytest.fixture
 def noted(store):
-    """``noted()``: event and feed of all notices."""
     return lambda: store.read(lambda tx: tx.all(_ALL))
 
 

@@ -31,7 +31,6 @@ class Worker:
 
     @property
     def files(self):
-        """The files of the daemon's feeds."""
         return {name: FeedFile(name, None, (why,)) for name, why in self.degraded.items()}
 
     def due(self, largest):

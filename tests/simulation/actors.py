@@ -63,7 +63,6 @@ class Partners:
         self._service.hint()
 
     def finish(self, feed: str, name: str) -> None:
-        """Write the rest of a file that was begun."""
         descriptor, rest = self._writing.pop((feed, name), (None, b""))
         if descriptor is not None:
             os.write(descriptor, rest)
@@ -79,13 +78,11 @@ class Partners:
         self._service.hint()
 
     def marker(self, feed: str, name: str) -> None:
-        """Say that a file is complete."""
         if (feed, name) not in self._writing:
             self.path(feed, f"{name}.done").touch()
             self._service.hint()
 
     def finish_all(self) -> None:
-        """End everything that was begun."""
         for feed, name in list(self._writing):
             self.finish(feed, name)
         marked = self._scene.engine.drop / "marked"

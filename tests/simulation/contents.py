@@ -50,7 +50,6 @@ class Content:
 
 
 def body_of(row: ShortRow, today: date) -> Row:
-    """Return the row as the body of a request."""
     reference, title, description, days, status = row
     body = Board.row(reference, title=title, description=f"<p>{description}</p>")
     if days is not None:

@@ -122,7 +122,6 @@ class Engine:
         return Store.open(self.url, clock=self.clock, timezone=ZONE, exclusive=exclusive)
 
     def feeds(self, store: Store) -> dict[str, Feed]:
-        """Return the feeds as a start of the service or of a command finds them."""
         found = {}
         for name, config in self.configs.items():
             employer: Employer = store.read(lambda tx, name=name: employers.find(tx, employer_of(name)))  # type: ignore[misc]
@@ -184,7 +183,6 @@ def _config(name: str) -> FeedConfig:
 
 
 def template(folder: Path) -> Path:
-    """Return a folder with the store of a new installation, for copies."""
     place = folder / "template"
     place.mkdir()
     with Store.open(store_url(f"{place}/syncd.db"), clock=Clock(), timezone=ZONE) as store:
@@ -196,13 +194,11 @@ def template(folder: Path) -> Path:
 
 
 def install(template_folder: Path, folder: Path) -> None:
-    """Make a new installation in ``folder``."""
     (folder / "store").mkdir(parents=True)
     copy_store(template_folder / "syncd.db", folder / "store" / "syncd.db")
 
 
 def remove(folder: Path) -> None:
-    """Remove the installation in ``folder``."""
     shutil.rmtree(folder)
     if POSTGRES:
         server().drop(folder / "store" / "syncd.db")

@@ -86,7 +86,6 @@ class Fault:
 
 
 def place_of(args: tuple[object, ...], options: dict[str, object]) -> Path:
-    """Return what a call concerns."""
     first = args[0]
     folder = options.get("dir_fd", options.get("src_dir_fd"))
     if isinstance(first, int):

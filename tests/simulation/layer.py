@@ -194,7 +194,6 @@ class Layer:
         return call
 
     def open(self, path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
-        """``os.open``."""
         self.step("open", (path, flags), {"dir_fd": dir_fd})
         descriptor: int = _real["open"](path, flags, mode, dir_fd=dir_fd)
         self._after(("open", (path, flags), {}), descriptor)
@@ -214,7 +213,6 @@ class Layer:
         _real["close"](descriptor)
 
     def open_file(self, file: Any, mode: str = "r", buffering: int = -1, *args: Any, **options: Any) -> Any:
-        """``open`` and ``io.open``."""
         if self.process is None:
             return _real["io.open"](file, mode, buffering, *args, **options)
         text = dict(zip(("encoding", "errors", "newline", "closefd", "opener"), args, strict=False)) | options
@@ -248,7 +246,6 @@ class Layer:
         return result
 
     def connect(self, database: Any, *args: Any, **options: Any) -> sqlite3.Connection:
-        """``sqlite3.connect``."""
         if self.process is None:
             plain: sqlite3.Connection = _real["connect"](database, *args, **options)
             return plain
@@ -258,7 +255,6 @@ class Layer:
         return connection
 
     def connect_server(self, *args: Any, **options: Any) -> Any:
-        """``psycopg.connect``."""
         if self.process is None:
             return _real["psycopg"](*args, **options)
         self.step("sql connect", (), {"server": True})
@@ -268,11 +264,9 @@ class Layer:
         return connection
 
     def token(self, size: int) -> str:
-        """``secrets.token_hex``."""
         return self._random.randbytes(size).hex()
 
     def now(self) -> float:
-        """``time.time``."""
         return _real["time"]() if self.process is None else self._wall() / 1e9
 
 

@@ -111,7 +111,6 @@ class Ledger:
         self._deliveries[path.stat().st_ino] = Delivery(feed, self._looks)
 
     def gone(self, path: Path) -> None:
-        """Note that the partner is about to remove or replace what lies there."""
         if path.exists():
             self._deliveries[path.stat().st_ino].gone = True
 
@@ -130,7 +129,6 @@ class Ledger:
         self._models[self.employer].request(reference, send, answered, what)
 
     def paused(self) -> set[str]:
-        """Return the names of the feeds that are paused."""
         return set(self._inspector.read(feeds.paused))
 
     def check_paused(self, paused: set[str], seen: int) -> None:
@@ -160,7 +158,6 @@ class Ledger:
             model.day_closed(done=done)
 
     def held(self, feed: str) -> SeenRun | None:
-        """Return the feed's newest held run."""
         found = [
             seen for seen in self.runs.values() if seen.run.feed == feed and seen.run.state is RunState.HELD
         ]
@@ -184,7 +181,6 @@ class Ledger:
     # -- looking ----------------------------------------------------------------------------------------------
 
     def look(self) -> None:
-        """See which runs began and ended since the last look."""
         if self._looking:
             return
         self._looking = True
@@ -369,7 +365,6 @@ class Ledger:
     # -- when all has settled -----------------------------------------------------------------------------------
 
     def is_done(self) -> bool:
-        """Return whether nothing is left to be done."""
         unfinished = any(not seen.run.state.ended for seen in self.runs.values())
         return not unfinished and not any(
             self._waiting(name) or self._claimed(name) for name in self._engine.configs
@@ -385,7 +380,6 @@ class Ledger:
         return sorted(os.listdir(folder)) if folder.exists() else []
 
     def check_all(self) -> None:
-        """Check everything, once nothing goes on. Raises AssertionError."""
         self.look()
         for seen in self.runs.values():
             assert seen.run.state.ended, f"run {seen.run.id} of {seen.run.feed} is still {seen.run.state}"
@@ -397,8 +391,6 @@ class Ledger:
         self.check_jobs()
 
     def check_jobs(self) -> None:
-        """Check each job against the law."""
-
         for employer, model in self._models.items():
             found = self._jobs_of(employer)
             owners = self._owners_of(found)

@@ -39,7 +39,6 @@ class Service:
             self._live(self._scene.monotonic + CALENDAR)
 
     def hint(self) -> None:
-        """The watcher saw something, if it sees."""
         if self._scene.monotonic >= self.deaf_until:
             self._tick_at = min(self._tick_at, self._scene.monotonic + HINT)
 
@@ -79,7 +78,6 @@ class Service:
         self._tick_at = self.calendar_at = self._scene.monotonic
 
     def tick(self) -> None:
-        """The worker's turn, which raises no error: a feed that fails is left for a later turn."""
         daemon, process = self._running
         pause: float | None = AFTER_FAULT
         paused, seen = self._scene.ledger.paused(), len(self._scene.ledger.runs)
@@ -143,7 +141,6 @@ class Service:
             self.end_if_stopping()
 
     def trusts_time(self) -> bool:
-        """Return whether it runs and trusts the clock."""
         trusts = False
         if self.daemon is not None:
             with self.inside(self._running[1]):
@@ -154,7 +151,6 @@ class Service:
 
     @property
     def answers(self) -> bool:
-        """Whether a client can reach it."""
         return self.daemon is not None and self.process is not None and not self.process.dead
 
     def serve(self, work: Callable[[Store], None]) -> bool | None:

@@ -37,7 +37,6 @@ def sample(preset):
 
 
 def records(preset):
-    """Return the sample as JSON, and the list in it."""
     whole = json.loads(sample(preset).read_text())
     return whole, whole if isinstance(whole, list) else next(v for v in whole.values() if isinstance(v, list))
 
@@ -112,7 +111,6 @@ SYSTEMS = {
 
 
 def at(site, source):
-    """Return the source with its address at ``site``."""
     parts = urlsplit(source.url)
     own = site.url(parts.path + (f"?{parts.query}" if parts.query else ""))
     return replace(source, url=own, insecure_hosts=LOOPBACK)

@@ -293,7 +293,6 @@ def test_a_server_that_hangs_delays_neither_another_feed_nor_the_stop_of_the_dae
 
 
 def secret(installation, name, text):
-    """Write a credential."""
     path = installation.base / "config" / "credentials" / name
     path.parent.mkdir(mode=0o700, exist_ok=True)
     path.touch(0o600)

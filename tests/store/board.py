@@ -91,13 +91,11 @@ def ask(
 
 
 def changes_of(store: Store, employer_id: int, job_id: int) -> list[history.HistoryEntry]:
-    """Return the changes of a job, newest first."""
     _, steps = store.read(lambda tx: history.page(tx, employer_id, job_id, page=1, page_size=1_000))
     return [step.entry for step in steps]
 
 
 def file_of(store: Store) -> Path:
-    """Return the path of the database."""
     assert isinstance(store.database, SqliteDatabase)
     return store.database.path
 

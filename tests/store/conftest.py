@@ -12,13 +12,11 @@ from tests.stores import empty_store, store_url
 
 @pytest.fixture
 def clock():
-    """The clock of ``store``."""
     return Clock(START)
 
 
 @pytest.fixture
 def path(tmp_path):
-    """The file of ``store``."""
     return empty_store(tmp_path / "store.db")
 
 
@@ -38,17 +36,14 @@ def open_store(path, clock):
 
 @pytest.fixture
 def store(open_store):
-    """An empty store, opened with the defaults."""
     return open_store()
 
 
 @pytest.fixture
 def employer(store):
-    """The only employer of the store."""
     return store.write(lambda tx: employers.add(tx, "Acme Ltd."))
 
 
 @pytest.fixture
 def board(store, employer):
-    """Changes the jobs of ``employer``."""
     return Board(store, employer)

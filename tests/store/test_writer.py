@@ -58,7 +58,6 @@ class Gate:
 
 
 def queued(store: Store, count: int) -> None:
-    """Wait until ``count`` functions wait in the queue."""
     give_up = threading.Event()
     for _ in range(2000):
         if store.waiting_writes >= count:

@@ -89,7 +89,6 @@ class Board:
         return full | fields
 
     def rows(self, first: int, last: int, **fields: Any) -> list[Row]:
-        """Return the rows r<first> to r<last>, both included."""
         return [self.row(f"r{n}", **fields) for n in range(first, last + 1)]
 
     def feed(self, toml: str = "", name: str = "acme") -> Feed:
@@ -137,7 +136,6 @@ class Board:
         return self.saved(run.id)
 
     def feed_with(self, content: object, toml: str = "", name: str = "acme") -> Feed:
-        """Return a feed that has delivered this content."""
         feed = self.feed(toml, name)
         self.deliver(feed, content)
         return feed
@@ -145,7 +143,6 @@ class Board:
     # -- runs ----------------------------------------------------------------------------------------------
 
     def saved(self, run_id: int) -> Run:
-        """Return the run as the store has it."""
         return self.store.read(lambda tx: runs.get(tx, run_id))
 
     def rejected(self, run: Run) -> list[RejectedRow]:
@@ -157,7 +154,6 @@ class Board:
     # -- jobs ----------------------------------------------------------------------------------------------
 
     def put(self, body: Row) -> Job:
-        """Write a job as a client of the API does."""
         checked = check_body(body, self.catalogue)
         return self.store.write(
             lambda tx: upsert.put(tx, self.employer.id, checked, Actor(ActorKind.KEY, 1))
@@ -178,11 +174,9 @@ class Board:
         return self.store.read(lambda tx: jobs.after(tx, self.employer.id, 0, 100_000))
 
     def statuses(self) -> dict[str, str]:
-        """Return the status of every job by its ``referenceId``."""
         return {job.reference_id or "": job.status.value for job in self.jobs()}
 
     def active(self) -> set[str]:
-        """Return the ``referenceId`` of every active job."""
         return {reference for reference, status in self.statuses().items() if status == "active"}
 
 
@@ -206,7 +200,6 @@ def report(store: Store, run_id: int, most: int = 10_000, *, would_archive: int 
 
 
 def content(write: Content) -> bytes:
-    """Return what ``write`` writes."""
     file = io.BytesIO()
     write(file)
     return file.getvalue()

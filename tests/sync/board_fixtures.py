@@ -11,13 +11,11 @@ from tests.sync.board import Board
 
 @pytest.fixture(name="clock")
 def clock_fixture():
-    """The clock of ``store``."""
     return Clock()
 
 
 @pytest.fixture(name="store")
 def store_fixture(tmp_path, clock):
-    """An empty store."""
     url = store_url(empty_store(tmp_path / "syncd.db"))
     with Store.open(url, clock=clock, timezone=ZONE) as opened:
         yield opened
@@ -31,6 +29,5 @@ def board_fixture(store, clock, tmp_path):
 
 @pytest.fixture(name="logged")
 def logged_fixture():
-    """The events that are logged during the test, as dicts."""
     with structlog.testing.capture_logs() as events:
         yield events

@@ -15,7 +15,6 @@ _COLUMNS = ("referenceId", "title", "locations", "categories", "positionType", "
 
 
 def as_xml(rows: Sequence[Row], before: str = "") -> bytes:
-    """Return the rows as XML, with ``before`` in front of the first one."""
     records = "".join(xml_records(rows))
     return f'<?xml version="1.0"?>\n<jobs>{before}\n{records}</jobs>\n'.encode()
 
@@ -41,7 +40,6 @@ def xml_element(name: str, value: Any) -> str:
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """Return the rows as CSV. Catalogue entries are those of ``Board.row``."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_COLUMNS)

@@ -81,7 +81,6 @@ class Keyboard(Mouse):
 
 
 def state(page):
-    """Return the state of the run that a page shows."""
     return page.locator("h1 + p .state").inner_text()
 
 

@@ -107,13 +107,11 @@ class Site:
             store.write(lambda tx: feeds.pause(tx, feed, why))
 
     def file(self, name: str, content: list[list[str]]) -> Path:
-        """Return a file of these rows outside of the drop folder."""
         path = self._folder / name
         path.write_text(csv_text(content))
         return path
 
     def put_job(self, key: str, reference: str) -> int:
-        """Create a job through the API; return the status of the answer."""
         body = {**Board.row(reference), "title": "Baker"}
         return int(self._daemon.request("PUT", f"{BASE}/jobs", key, body)[0])
 
@@ -275,6 +273,5 @@ class Looked:
 
 
 def launched(playwright: Any, program: str) -> Any:
-    """Return Chromium. It has its sandbox where it can: not as root."""
     sandbox = os.geteuid() != 0
     return playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS), chromium_sandbox=sandbox)

@@ -81,15 +81,12 @@ class Machine:
         return done
 
     def shell(self, lines, check=True, **options):
-        """Run lines of a shell in there, as root; the first that fails ends them."""
         return self.run("bash", "-euc", lines, check=check, **options)
 
     def start(self, *arguments, **options):
-        """Start a command in there; return its process."""
         return subprocess.Popen([*self._enter(), *map(str, arguments)], text=True, **options)
 
     def write(self, path, text, mode="0644"):
-        """Write a file in there, whole or not at all."""
         lines = (
             f'mkdir -p "$(dirname {path})"; cat > {path}.new; chmod {mode} {path}.new; mv {path}.new {path}'
         )

@@ -25,7 +25,6 @@ class Service:
         self.run("systemctl", "reload", "syncd")
 
     def run(self, *arguments):
-        """Run a command that must succeed; return what it prints."""
         return self.machine.run(*arguments).stdout
 
     def property_of(self, name, unit="syncd.service"):
@@ -60,7 +59,6 @@ class Service:
         return self.until(ended, f"the run of {name}")
 
     def get(self, url, *options):
-        """Return status and body of an answer; 0 if there was none."""
         done = self.machine.run("curl", "-s", "-m", "10", "-w", "\n%{http_code}", *options, url, check=False)
         body, _, status = done.stdout.rpartition("\n")
         return int(status), body

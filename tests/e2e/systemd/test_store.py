@@ -97,7 +97,6 @@ def test_the_recipes_move_the_service_to_another_machine(service):
 
 @pytest.fixture(scope="module")
 def on_postgres(installed):
-    """The service with its store on a server of PostgreSQL."""
     programs = {name: program(name) for name in ("initdb", "postgres", "psql")}
     installed.shell(SERVER.format(**programs))
     sql(installed, "CREATE ROLE syncd LOGIN PASSWORD 'secret'")

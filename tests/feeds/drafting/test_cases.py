@@ -19,7 +19,6 @@ CASES = Path(__file__).parents[1] / "cases"
 
 
 def bodies(draft: Draft, path: Path) -> list[dict[str, Any]]:
-    """The jobs that the records of a file become by its draft."""
     records = open_reader(path, draft.config.read, FeedLimits())
     return [dict(draft.config.mapping.row(record).body or {}) for record in records]
 

@@ -39,17 +39,14 @@ def read(data: bytes | str, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS,
 
 
 def items(data: bytes | str, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS) -> list[Any]:
-    """Return the content of each record."""
     return [value for value, _ in read(data, spec, limits)[1]]
 
 
 def fault(data: bytes | str, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS) -> FeedError:
-    """Return the error with which the reading of a faulty file ends."""
     with pytest.raises(FeedError) as caught:
         read(data, spec, limits)
     return caught.value
 
 
 def digests(data: bytes | str, spec: ReadSpec = FOUND) -> list[bytes]:
-    """Return the digest of each record."""
     return [record.digest for record in reader_of(data, spec)]

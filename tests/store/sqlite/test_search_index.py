@@ -23,7 +23,6 @@ from tests.store.board import Board, ask, index_all, plainly
 
 
 def run(path: Path, sql: str) -> list[Any]:
-    """Run a statement as another process."""
     with closing(sqlite3.connect(path)) as other, other:
         return other.execute(sql).fetchall()
 

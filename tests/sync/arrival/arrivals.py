@@ -107,7 +107,6 @@ class Arrival:
         return ended + self.worker.tick()
 
     def runs(self) -> list[Run]:
-        """Return all runs, the oldest first."""
         return sorted(self.board.store.read(lambda tx: list(runs.newest(tx))), key=lambda run: run.id)
 
     def states(self) -> list[str]:
@@ -115,12 +114,10 @@ class Arrival:
 
 
 def names(folder: Path) -> list[str]:
-    """Return the sorted names in the folder, which may not exist."""
     return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
 
 
 def claims(feed: Feed) -> list[str]:
-    """Return the names of the claimed files."""
     return [name for name in names(feed.folder / ".claimed") if not name.startswith(".")]
 
 

@@ -390,7 +390,6 @@ def reject(arrival: Arrival, number: int) -> Run:
 
 
 def cut_off(arrival: Arrival, phase: str) -> Feed:
-    """Return a feed whose run of three rows met an error of the disk in this phase."""
     feed = arrival.feed_with([arrival.row(name) for name in "abc"])
 
     def fail(current: str, _done: int, _total: int) -> None:

@@ -96,7 +96,6 @@ def claim(inbox: Inbox, clock: MonotonicClock) -> DropFile:
 
 
 def orphans(inbox: Inbox, marker: str | None = None) -> list[DropFile]:
-    """Open and return the claimed files."""
     claims = claims_of(inbox, marker)
     return [claimed for file in claims.claimed() if (claimed := claims.open(file)) is not None]
 

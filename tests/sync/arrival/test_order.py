@@ -15,7 +15,6 @@ CORRECTED = [{"syncd_errors": "/title required", **Arrival.row("r1", title="Bake
 
 
 def ended(arrival: Arrival) -> dict[str, str]:
-    """Return the state of each file's run."""
     return {run.file: run.state.value for run in arrival.runs()}
 
 

@@ -38,11 +38,9 @@ class Day:
         return dump(self.form, records, Style(pretty=True))
 
     def each(self, change: Callable[[Record], Record]) -> bytes:
-        """Return the file with each record changed."""
         return self.write([change(record) for record in self.records])
 
     def values(self, part: str, change: Callable[[Any], Any]) -> bytes:
-        """Return the file with each value of one part changed."""
         name = self.names[part]
         return self.each(lambda record: record | {name: change(record[name])})
 

@@ -36,7 +36,6 @@ def view_of(job: Job) -> View:
 
 
 def _bare(text: str) -> tuple[int, str]:
-    """Return the length of a text without its blanks, and its end."""
     letters = "".join(text.split())
     return len(letters), letters[-20:]
 

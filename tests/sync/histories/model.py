@@ -109,5 +109,4 @@ def _over(posting: Posting, today: date) -> bool:
 
 
 def bad_rows(postings: Sequence[Posting]) -> int:
-    """Return how many rejected rows the guard lets pass, with a margin."""
     return max(2, len(postings) // 50)

@@ -25,7 +25,6 @@ Jobs = dict[str, Job]
 
 
 def long_rows(board: Board, first: int, last: int, **fields: Any) -> list[Row]:
-    """Return the rows r<first> to r<last> with long descriptions."""
     return board.rows(first, last, **{"description": LONG_TEXT} | fields)
 
 
@@ -270,7 +269,6 @@ def test_the_rows_of_the_next_file_are_applied_and_only_its_run_is_held(board):
 
 
 def edit_a_job_of(board: Board, held: Held) -> None:
-    """Change a job that the approval would change."""
     reference = {"rejected rows": "r12", "dates of rows": "r8"}.get(held.name, "r11")
     board.put({"referenceId": reference, "autoRefresh": True})
 
@@ -377,7 +375,6 @@ def test_a_run_is_not_shown_again_after_a_change_of_the_limits_alone(board):
 
 
 def kept_file(held: Held) -> Path:
-    """Return the path of the file of the run in ``done/``."""
     return next((held.feed.folder / "done").glob(f"{held.run.id}-*"))
 
 

@@ -19,7 +19,6 @@ def zipped(data: bytes) -> bytes:
 
 
 def zipped_alone(data: bytes) -> bytes:
-    """Return an archive of one file."""
     return archive_of({"a.json": data.decode()})
 
 

@@ -13,7 +13,6 @@ CASES = Path(__file__).parents[2] / "feeds" / "cases"
 
 
 def codes(board: Board, run: Run) -> dict[str | None, list[str]]:
-    """Return the codes of each rejected row by its referenceId."""
     return {row.reference_id: [problem.code for problem in row.errors] for row in board.rejected(run)}
 
 

@@ -121,7 +121,6 @@ def bodies(draw: st.DrawFn) -> Row:
 
 
 def exported(board: Board, form: str) -> bytes:
-    """Return the employer's jobs in this format."""
     jobs = (job for job in board.jobs() if job.reference_id is not None)
     return "".join(EXPORTS[form].write(jobs, board.employer, board.catalogue)).encode()
 
@@ -131,7 +130,6 @@ def new_feed(board: Board, toml: str = "") -> Feed:
 
 
 def of_new_employer(board: Board) -> Board:
-    """Return a board of another employer in the same store."""
     employer = board.store.write(lambda tx: employers.add(tx, f"Employer {next(NUMBERS)}"))
     return Board(board.store, board.clock, board.folder, employer)
 

@@ -558,7 +558,6 @@ def rows(first: int, last: int, **fields: Any) -> list[Row]:
 
 
 def other_ids(last: int, **fields: Any) -> list[Row]:
-    """Return rows for the jobs r1 to r<last> under other ids."""
     return [Board.row(f"x{n}", **{"title": f"Cook r{n}"} | fields) for n in range(1, last + 1)]
 
 
@@ -568,7 +567,6 @@ def on_page(row: Row, page: object) -> Row:
 
 
 def on_pages(rows: list[Row]) -> list[Row]:
-    """Return the rows, each with a page of its own."""
     return [on_page(row, n) for n, row in enumerate(rows)]
 
 

@@ -28,7 +28,6 @@ DAY = timedelta(days=1)
 
 
 def nonzero_counts(run: Run) -> dict[str, int]:
-    """Return the counts of the run that are not zero."""
     names = run.counts.__dataclass_fields__
     return {name: n for name in names if (n := getattr(run.counts, name))}
 

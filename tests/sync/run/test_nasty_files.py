@@ -21,7 +21,6 @@ HEAD = row("referenceId", "title")
 
 
 def shared(cells: int, rows: int) -> str:
-    """Return rows that have the first shared text in each cell."""
     cell = '<c t="s"><v>0</v></c>'
     return f"<row>{cell * cells}</row>" * rows
 

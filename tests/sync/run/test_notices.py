@@ -15,7 +15,6 @@ _ALL = sql.Statement(
 
 
 def noted(board):
-    """The events and runs of all notices."""
     return [(event, run) for event, _, run, _ in board.store.read(lambda tx: tx.all(_ALL))]
 
 
