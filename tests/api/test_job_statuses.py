@@ -149,14 +149,3 @@ async def test_today_is_the_date_of_the_service_s_time_zone(api):
     api.clock.forward(minutes=30)
     assert (await api.create())["publishDate"] == "2026-11-17"
     assert (await api.post(api.body(closeDate="2026-11-16"))).faults == [("/closeDate", "date_order")]
-
-
-async def test_a_reference_is_taken_as_long_as_its_job_is_there(api):
-    job = await api.create(referenceId="A-1", status="archived")
-    again = await api.post(api.body(referenceId="A-1"))
-    assert (again.code, again.json["id"]) == ("duplicate_reference", job["id"])
-    await api.delete(f"/jobs/{job['id']}")
-    new = await api.create(referenceId="A-1")
-    assert new["id"] != job["id"]
-    await api.put(f"/jobs/{new['id']}", {"referenceId": "B-1"})
-    assert (await api.create(referenceId="A-1"))["referenceId"] == "A-1"

@@ -144,15 +144,6 @@ async def test_both_forms_of_no_reference_are_none_everywhere(api, none):
     assert (await api.put(f"/jobs/{named['id']}", {"referenceId": none})).json["referenceId"] is None
 
 
-async def test_the_same_put_twice_leaves_the_same(api):
-    first = await api.put("/jobs", api.body(referenceId="R"))
-    api.clock.forward(days=3)
-    second = await api.put("/jobs", api.body(referenceId="R"))
-    assert (first.status, second.status) == (201, 200)
-    assert first.raw == second.raw
-    assert first.headers["ETag"] == second.headers["ETag"]
-
-
 # --- every address
 
 #: Ids that are not 1.

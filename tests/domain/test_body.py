@@ -1,45 +1,13 @@
 """Whole bodies: their fields, and all their problems at once."""
 
-from datetime import date
-from decimal import Decimal
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncd.domain.body import MAX_PROBLEMS, check_body, check_reference
-from syncd.domain.job import Place, Status
+from syncd.domain.body import MAX_PROBLEMS, check_body
 from syncd.errors import FIELD_CODES, Invalid
 from tests.domain.bodies import BODY, CATALOGUE, faults
 from tests.domain.jobs import NOW
-
-
-def test_a_full_body_comes_back_typed_and_in_its_own_order():
-    fields = check_body(BODY, CATALOGUE).fields
-    assert list(fields) == list(BODY)
-    assert fields == {
-        "referenceId": "ACME-1",
-        "title": "Welder",
-        "closeDate": date(2027, 1, 15),
-        "confidential": False,
-        "autoRefresh": True,
-        "status": Status.ACTIVE,
-        "locations": (Place("Montréal", "QC"),),
-        "categories": (28,),
-        "positionType": 1,
-        "salary": {"amount": Decimal("25.5"), "maxAmount": Decimal(30), "period": 5, "plusCommission": False},
-        "description": "<p>Weld.</p>",
-        "applicantRoutingType": 1,
-        "applicationEmail": "jobs@example.com",
-        "applicationUrl": "https://example.com/jobs",
-    }
-
-
-def test_the_id_of_the_body_is_read_for_comparison():
-    assert check_body({"id": 5}, CATALOGUE).id == 5
-    assert check_body({"id": None}, CATALOGUE).id is None
-    assert check_body({}, CATALOGUE).id is None
-    assert faults({"id": "5"}) == [("/id", "wrong_type")]
 
 
 def test_a_faulty_field_of_a_new_job_is_not_called_missing_as_well():
@@ -50,19 +18,6 @@ def test_a_faulty_field_of_a_new_job_is_not_called_missing_as_well():
         ("/description", "disallowed_html"),
         ("/applicationEmail", "invalid_email"),
     ]
-
-
-def test_check_reference_reads_the_body_of_a_delete():
-    assert check_reference({"referenceId": " A-1 "}) == "A-1"
-    assert check_reference(BODY | {"id": 1, "employer": {}, "publishDate": "x"}) == "ACME-1"
-    with pytest.raises(Invalid) as caught:
-        check_reference({"reference_id": "x", "referenceId": "y" * 51})
-    assert [(p.pointer, p.code) for p in caught.value.problems] == [
-        ("/reference_id", "unknown_field"),
-        ("/referenceId", "too_long"),
-    ]
-    with pytest.raises(Invalid):
-        check_reference(["A-1"])
 
 
 @pytest.mark.parametrize("body", [

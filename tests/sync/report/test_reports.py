@@ -21,7 +21,6 @@ from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.report.files.html import MAX_GOING, render_html
 from syncd.sync.report.letter import Letter, letter_of, note_letter
 from syncd.sync.report.reports import partner_report
-from syncd.sync.run.context import MAX_WRITTEN, Warnings
 from tests.sync.board import Board, content, not_none, report
 
 
@@ -124,16 +123,6 @@ def test_the_page_loads_nothing_from_another_place(board, feed):
     assert "default-src 'none'" in html
 
 
-@pytest.mark.parametrize("state", list(RunState))
-@pytest.mark.parametrize("holds", [None, HoldScope.ARCHIVE, HoldScope.ALL])
-def test_every_state_has_a_page(board, feed, state, holds):
-    run = board.begin(feed, board.file([]))
-    run = replace(run, state=state, holds=holds)
-    board.store.write(lambda tx: runs.save(tx, run))
-    shown = page(board, run)
-    assert "syncd" not in shown.words
-
-
 def test_the_page_of_a_held_run_says_that_somebody_looks_at_it_and_nothing_for_the_operator(board, feed):
     board.deliver(feed, [board.row("a"), board.row("b")])
     run = board.deliver(feed, [board.row("b")] + [board.row(None)] * 4)
@@ -156,33 +145,6 @@ def test_the_page_of_a_held_run_is_true_about_what_takes_its_place(board, mode):
     assert board.saved(held.id).state is RunState.HELD
     board.deliver(feed, [board.row("a"), board.row("b")])
     assert board.saved(held.id).state is (RunState.SUPERSEDED if mode == "snapshot" else RunState.HELD)
-
-
-def test_a_held_run_lists_the_jobs_that_would_be_archived(board, feed):
-    stay = [board.row("stays"), board.row("stays too")]
-    board.deliver(
-        feed, [*stay, board.row("a", title="Chef"), board.row("b", title="<i>Baker</i>"), board.row("c")]
-    )
-    run = board.deliver(feed, [*stay, board.row("c", closeDate="2026-11-01"), *[board.row(None)] * 4])
-    ids = {reference: board.job(reference).id for reference in "abc"}
-    data = report(board.store, run.id)
-    assert data["wouldArchive"] == {
-        "total": 3,
-        "jobs": [
-            {"referenceId": "a", "title": "Chef", "jobId": ids["a"], "why": "missing"},
-            {"referenceId": "b", "title": "<i>Baker</i>", "jobId": ids["b"], "why": "missing"},
-            {"referenceId": "c", "title": "Cook c", "jobId": ids["c"], "why": "row"},
-        ],
-    }
-    shown = page(board, run)
-    assert "Jobs that may leave the board" in shown.words
-    assert "These 3 jobs leave the board" in shown.words
-    assert "<i>Baker</i>" in shown.words
-    assert "i" not in shown.tags
-    assert shown.words.count("not in the file") == 2
-    assert shown.words.count("by the date of its own row") == 1
-    assert "The first" not in shown.words
-    assert "stays" not in shown.words
 
 
 def test_the_list_of_jobs_to_archive_is_complete_in_the_data_and_limited_on_the_page(board, feed):
@@ -215,18 +177,6 @@ def test_the_jobs_to_archive_are_listed_as_they_are_now(board, feed):
     assert board.importer.approve(run.id, feed).state == "held"
     listed = report(board.store, run.id)["wouldArchive"]
     assert (listed["total"], listed["jobs"][0]["title"]) == (1, "Edited")
-
-
-def test_a_run_that_holds_everything_lists_jobs_to_archive_too(board, feed):
-    board.deliver(feed, [board.row(f"r{n}") for n in range(12)])
-    run = board.deliver(feed, [board.row(f"x{n}", title=f"Cook r{n}") for n in range(12)])
-    assert run.holds is HoldScope.ALL
-    assert report(board.store, run.id)["wouldArchive"]["total"] == 12
-    kept = [board.row(f"r{n}", title="Montréal") for n in range(12)]
-    run = board.deliver(feed, kept)
-    assert run.holds is HoldScope.ALL
-    assert report(board.store, run.id)["wouldArchive"] == {"total": 0, "jobs": []}
-    assert "Jobs that may leave the board" not in page(board, run).words
 
 
 def test_reports_are_rewritten_only_where_they_exist(board, feed):
@@ -330,23 +280,6 @@ def test_the_report_beside_the_file_has_all_rejected_rows_and_warnings(board, fe
     )
     assert words.count("Formatting that cannot be shown was taken out") == 1
     assert f"{number:,} × Formatting" in words
-
-
-def test_a_run_keeps_every_warning(board, feed):
-    number = 3 * MAX_WRITTEN + 7
-    run = board.deliver(
-        feed, [board.row(str(n), locations=[{"description": "Toronto, ON"}] * 4) for n in range(3)]
-    )
-    warnings = Warnings(board.folder)
-    for n in range(number):
-        warnings.add("odd", f"half a pair \ud800 {n}", n, None, "a.csv")
-    found = [warning for batch in warnings.batches() for warning in batch]
-    assert [warning.record for warning in found] == list(range(number))
-    assert found[-1] == FeedWarning("odd", f"half a pair \ud800 {number - 1}", number - 1, None, "a.csv")
-    warnings.clear()
-    warnings.add("one", "after a second reading")
-    assert [len(batch) for batch in warnings.batches()] == [1]
-    assert run.counts.rejected == 3
 
 
 def test_errors_of_one_kind_are_listed_with_their_values(board):

@@ -2,7 +2,6 @@
 rejected, superseded, shown again after its jobs have changed, and decided twice; also after a restart, and after an
 approval that was cut off."""
 
-import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -256,15 +255,6 @@ def test_a_newer_run_supersedes_the_held_one(board, held):
     assert board.jobs() == before
 
 
-def test_the_rows_of_the_next_file_are_applied_and_only_its_run_is_held(board):
-    held = make_held(board, "share")
-    second = board.deliver(held.feed, [*long_rows(board, 1, 3), board.row("second")])
-    assert (second.state, board.saved(held.run.id).state) == ("held", "superseded")
-    assert board.statuses()["second"] == "active"
-    board.importer.approve(second.id, held.feed)
-    assert board.active() == {"r1", "r2", "r3", "second"}
-
-
 # -- shown again ---------------------------------------------------------------------------------------------
 
 
@@ -288,17 +278,6 @@ def test_a_run_whose_jobs_have_changed_is_shown_again_and_nothing_is_applied(boa
     assert_carried_out(board, held)
     why = now.partition("; nothing is applied")[0]
     assert run.reason == f"approved; it was held because {why}"
-
-
-def test_a_run_is_shown_again_with_the_new_number_of_missing_jobs(board):
-    held = make_held(board, "share")
-    board.put({"referenceId": "r12", "status": "archived"})
-    run = board.importer.approve(held.run.id, held.feed)
-    assert reason_of(run).startswith("jobs moved since this was shown; 7 of 12 active jobs would be archived")
-    assert run.counts.missing == 7
-    board.importer.approve(run.id, held.feed)
-    assert board.job("r12").archived_by == "person"
-    assert board.job("r11").archived_by == "missing"
 
 
 def test_an_edit_of_a_job_that_the_approval_does_not_change_is_not_a_reason_to_show_the_run_again(board):
@@ -445,14 +424,3 @@ def test_a_run_is_approved_during_a_run_of_another_feed(board):
     assert board.statuses()["o"] == "active"
     board.delete("o")
     assert_carried_out(board, held)
-
-
-def test_the_same_file_after_an_approval_changes_nothing(board, held):
-    board.importer.approve(held.run.id, held.feed)
-    before = board.jobs()
-    again = board.deliver(held.feed, json.loads(kept_file(held).read_bytes()))
-    if held.name == "rejected rows":
-        assert again.state == "held"
-    else:
-        assert again.state in ("unchanged", "succeeded", "partial")
-    assert board.jobs() == before

@@ -407,19 +407,6 @@ def test_a_run_that_would_archive_more_than_a_quarter_and_at_least_five_or_all_i
         assert board.job("r1").confidential
 
 
-def test_ten_runs_at_nineteen_percent_do_not_empty_a_board(board: Board) -> None:
-    feed, left = board.feed(), 100
-    states: list[tuple[str, str | None]] = []
-    board.deliver(feed, board.rows(1, left))
-    while len(states) < 10:
-        board.clock.forward(hours=1)
-        left -= left * 19 // 100
-        states.append(outcome(board.deliver(feed, board.rows(1, left))))
-    assert states[0] == ("succeeded", None)
-    assert set(states[1:]) == {("held", "archive")}
-    assert len(board.active()) == 81
-
-
 @pytest.mark.parametrize(("seconds", "held"), [(0, True), (1, False)])
 def test_archived_jobs_count_for_twenty_four_hours(board: Board, seconds: int, held: bool) -> None:
     feed = board.feed_with(board.rows(1, 20))
@@ -445,19 +432,6 @@ def test_jobs_that_are_active_again_or_archived_with_approval_do_not_count(board
     assert outcome(board.deliver(feed, board.rows(1, 8))) == ("succeeded", None)  # 2 of 10
 
 
-def test_jobs_that_the_dates_of_their_rows_archive_count_and_wait_too(board: Board) -> None:
-    feed = board.feed_with(board.rows(1, 20))
-    past = board.rows(1, 3, closeDate="2026-11-15", title="Late")
-    run = board.deliver(feed, [*past, *board.rows(4, 17, confidential=True)])
-    assert outcome(run) == ("held", "archive")
-    assert "6 of 20 active jobs would be archived" in reason_of(run)
-    assert (board.active(), board.job("r1").title) == (references(1, 20), "Cook r1")
-    assert board.job("r4").confidential
-    run = board.importer.approve(run.id, feed)
-    assert (board.active(), board.job("r1").title) == (references(4, 17), "Late")
-    assert (run.counts.expired, run.counts.archived, run.counts.unchanged) == (3, 3, 0)
-
-
 def test_a_feed_may_set_its_own_limits(board: Board) -> None:
     feed = board.feed_with(board.rows(1, 4), "max_archive = { percent = 50, jobs = 2 }")
     assert outcome(board.deliver(feed, board.rows(1, 2))) == ("succeeded", None)
@@ -469,21 +443,6 @@ def test_a_feed_may_set_its_own_limits(board: Board) -> None:
 
 
 # -- no records ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("content", [[], b"<jobs/>", {"jobs": []}], ids=["json", "xml", "wrapped"])
-def test_a_file_without_records_is_held_and_may_be_approved(board: Board, content: Any) -> None:
-    feed = board.feed('[read]\nrecords = "jobs"' if isinstance(content, dict) else "")
-    first = board.rows(1, 8)
-    board.deliver(feed, {"jobs": first} if isinstance(content, dict) else first)
-    run = board.deliver(feed, content)
-    assert outcome(run) == ("held", "archive")
-    assert reason_of(run).startswith("the file has no records; 8 of 8 active jobs would be archived (100 %, ")
-    assert board.active() == references(1, 8)
-    assert board.importer.approve(run.id, feed).state == "succeeded"
-    assert board.active() == set()
-    # no job is left that could be archived
-    assert outcome(board.deliver(feed, content))[0] in ("succeeded", "unchanged")
 
 
 # -- rejected rows -------------------------------------------------------------------------------------------
@@ -521,36 +480,6 @@ def test_rows_that_the_store_refuses_count_as_rejected(board: Board) -> None:
 
 
 # -- accidents: changed ids, shifted columns, shortened texts, a step back --------------------------------
-
-
-def rekeyed_rows(board: Board, kept: int, renamed: int, new: int) -> list[Row]:
-    """Return rows for the jobs r1 to r12: the first ``kept`` keep their id, the next ``renamed`` have another one, and
-    ``new`` rows are of new jobs."""
-    again = [board.row(f"x{n}", title=f"Cook r{n}") for n in range(kept + 1, kept + renamed + 1)]
-    return [*board.rows(1, kept), *again, *(board.row(f"n{n}") for n in range(new))]
-
-
-@pytest.mark.parametrize(
-    ("kept", "renamed", "holds"),
-    [
-        (5, 4, "all"),  # 7 of 12 missing, which is over half; 4 of the 7 are new again
-        (5, 3, "archive"),  # 3 of 7 are new again, which is less than half
-        (6, 6, "archive"),  # 6 of 12 missing, which is not over half
-        (0, 12, "all"),
-    ],
-)
-def test_a_file_that_gives_the_jobs_other_ids_holds_everything(
-    board: Board, kept: int, renamed: int, holds: str
-) -> None:
-    feed = board.feed_with(board.rows(1, 12))
-    run = board.deliver(feed, rekeyed_rows(board, kept, renamed, 3))
-    assert outcome(run) == ("held", holds)
-    assert board.active() >= references(1, 12)
-    assert ("new again under another referenceId" in reason_of(run)) == (holds == "all")
-    if holds == "all":
-        assert board.active() == references(1, 12)
-        board.importer.approve(run.id, feed)
-        assert len(board.active()) == kept + renamed + 3
 
 
 def rows(first: int, last: int, **fields: Any) -> list[Row]:
@@ -715,32 +644,6 @@ def mapped(first: int, last: int, form: str = "json", **columns: str | None) -> 
 
 
 @pytest.mark.parametrize("form", ["csv", "xml", "json"])
-@pytest.mark.parametrize(
-    ("column", "lost"), [("group", "category"), ("type", "position type"), ("pay", "pay")]
-)
-@pytest.mark.parametrize("renamed", [None, "other"])
-def test_a_column_that_is_gone_or_renamed_holds_everything(
-    board: Board, form: str, column: str, lost: str, renamed: str | None
-) -> None:
-    feed = board.feed(MAPPED)
-    assert outcome(board.deliver(feed, mapped(1, 12, form))) == ("succeeded", None)
-    before = board.jobs()
-    run = board.deliver(feed, mapped(1, 12, form, **{column: renamed}))
-    assert outcome(run) == ("held", "all")
-    assert (
-        f"12 of 12 rows would lose a value that they had (a column gone or renamed?): {lost} "
-        in reason_of(run)
-    )
-    assert board.jobs() == before
-    assert outcome(board.deliver(feed, mapped(1, 13, form))) == ("succeeded", None)
-    # the next file with the same fault waits, too, and a person may want it
-    run = board.deliver(feed, mapped(1, 13, form, **{column: renamed}))
-    assert outcome(run) == ("held", "all")
-    assert board.importer.approve(run.id, feed).state == "succeeded"
-    assert outcome(board.deliver(feed, mapped(1, 14, form, **{column: renamed}))) == ("succeeded", None)
-
-
-@pytest.mark.parametrize("form", ["csv", "xml", "json"])
 def test_a_required_column_that_is_renamed_is_named_once_with_the_line_to_paste(
     board: Board, form: str
 ) -> None:
@@ -834,32 +737,6 @@ def test_a_value_that_the_feeds_file_makes_otherwise_than_before_is_not_emptied(
     assert outcome(board.deliver(feed, mapped(1, 12, type=None))) == ("succeeded", None)
 
 
-def test_the_bytes_of_an_older_applied_file_hold_everything(board: Board) -> None:
-    feed = board.feed()
-    first, second = (board.rows(1, 9, confidential=flag) for flag in (False, True))
-    board.deliver(feed, first)
-    board.deliver(feed, second)
-    assert board.deliver(feed, second).state == "unchanged"  # the newest file again is not a step back
-    run = board.deliver(feed, first)
-    assert outcome(run) == ("held", "all")
-    assert reason_of(run).endswith("a step back in time; nothing is applied: 9 jobs would be changed")
-    assert board.job("r1").confidential
-    board.importer.approve(run.id, feed)
-    assert not board.job("r1").confidential
-    assert board.deliver(feed, first).state == "unchanged"
-    assert outcome(board.deliver(feed, second)) == ("held", "all")  # now the second file is the older one
-
-
-def test_the_bytes_of_an_older_file_that_was_not_applied_are_not_a_step_back(board: Board) -> None:
-    feed = board.feed_with(board.rows(1, 9))
-    held = board.rows(1, 9, title="")
-    assert outcome(board.deliver(feed, held)) == ("held", "all")
-    board.deliver(feed, board.rows(1, 9, confidential=True))
-    run = board.deliver(feed, held)
-    assert outcome(run) == ("held", "all")
-    assert "step back" not in reason_of(run)
-
-
 def test_a_hold_on_everything_gives_all_its_reasons_and_no_reason_of_the_archiving(board: Board) -> None:
     feed = board.feed_with(board.rows(1, 20, description=LONG_TEXT))
     run = board.deliver(
@@ -905,22 +782,6 @@ def own(first: int, last: int, **same: str) -> bytes:
     return dump("json", [row | mine for row, mine in zip(rows, each, strict=True)])
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "what"),
-    [("text", "See our page.", "description"), ("link", "https://acme.example/", "address to apply at")],
-)
-def test_a_column_that_has_one_value_and_had_many_holds_everything(
-    board: Board, column: str, value: str, what: str
-) -> None:
-    feed = board.feed("max_shrunk = 100\n" + MAPPED)
-    board.deliver(feed, own(1, 12))
-    run = board.deliver(feed, own(1, 13, **{column: value}))
-    assert outcome(run) == ("held", "all")
-    assert f"12 of 12 active jobs would get one and the same {what} (100 %" in reason_of(run)
-    assert board.importer.approve(run.id, feed).state == "succeeded"
-    assert outcome(board.deliver(feed, own(1, 14, **{column: value}))) == ("succeeded", None)
-
-
 MIXED = {
     "place": ["Toronto, ON", "Halifax, NS", "Montréal, QC"], "group": ["Legal", "Retail", "Engineering"],
     "type": ["Full Time", "Part Time", "Contract"], "pay": ["$20 / hour", "$21 / hour", "$22 / hour", "$23 / hour"],
@@ -933,22 +794,6 @@ def mixed(column: str, *shifts: int) -> bytes:
     for n, row in enumerate(rows):
         row[column] = MIXED[column][(n + shifts[n % len(shifts)]) % len(MIXED[column])]
     return dump("json", rows)
-
-
-@pytest.mark.parametrize(("column", "what"), [
-    ("place", "place"), ("group", "category"), ("type", "position type"), ("pay", "pay"),
-])  # fmt: skip
-def test_a_column_of_few_values_that_has_one_holds_and_one_whose_values_are_others_holds(
-    board: Board, column: str, what: str
-) -> None:
-    feed = board.feed(MAPPED)
-    board.deliver(feed, mixed(column, 0))
-    one = board.deliver(feed, own(1, 12, **{column: MIXED[column][0]}))
-    assert outcome(one) == ("held", "all")
-    assert f"active jobs would get one and the same {what} (" in reason_of(one)
-    others = board.deliver(feed, mixed(column, 1))
-    assert outcome(others) == ("held", "all")
-    assert f"12 of 12 active jobs would get the {what} of another job, as if" in reason_of(others)
 
 
 def test_one_value_for_fewer_jobs_than_the_limit_is_a_warning(board: Board) -> None:
@@ -1105,24 +950,6 @@ def test_values_that_fewer_rows_than_the_limit_lose_are_a_warning(board: Board) 
     ]
 
 
-@pytest.mark.parametrize("end", ["", "...", " …"])
-def test_descriptions_that_end_in_mid_sentence_hold_everything(board: Board, end: str) -> None:
-    feed = board.feed(MAPPED)
-    text = "Cooks dish {} of the day, cleans the kitchen and orders what is needed. Works on weekends."
-    rows = json.loads(own(1, 12))
-    board.deliver(feed, dump("json", [row | {"text": text.format(n)} for n, row in enumerate(rows)]))
-    cut = board.deliver(
-        feed, dump("json", [row | {"text": text.format(n)[:60] + end} for n, row in enumerate(rows)])
-    )
-    assert outcome(cut) == ("held", "all")
-    assert (
-        "12 of 12 descriptions would lose half of their text or more, or their paragraphs, or end in mid-sentence"
-        in reason_of(cut)
-    )
-    whole = [row | {"text": text.format(n).partition(" Works")[0]} for n, row in enumerate(rows)]
-    assert outcome(board.deliver(feed, dump("json", whole))) == ("succeeded", None)
-
-
 ACCENTS = "<p>Un poste d’été à Montréal.</p><p>Repas nº {} inclus.</p><p>Où? Près du métro — c’est idéal!</p>"
 
 
@@ -1151,24 +978,6 @@ def test_texts_that_lose_their_accents_or_paragraphs_hold_everything(
     assert words in (run.reason or "")
     if words:  # and the way back is free
         assert outcome(board.deliver(feed, dump("json", before[1:]))) == ("succeeded", None)
-
-
-@pytest.mark.parametrize(
-    "link",
-    ["http://localhost:3000/jobs/{}", "https://jobs.acme.local/{}", "https://acme.example/jobs/null?n={}"],
-)
-def test_addresses_that_the_public_does_not_reach_hold_everything(board: Board, link: str) -> None:
-    feed = board.feed(MAPPED)
-    board.deliver(feed, own(1, 12))
-    rows = [row | {"link": link.format(row["id"])} for row in json.loads(own(1, 12))]
-    few = board.deliver(feed, dump("json", [*rows[:6], *json.loads(own(7, 12))]))
-    assert outcome(few) == ("held", "all")  # of those that change
-    run = board.deliver(feed, dump("json", rows))
-    assert outcome(run) == ("held", "all")
-    assert "12 of 12 new or changed applicationUrls are damaged" in reason_of(run)
-    four = board.deliver(feed, dump("json", [*rows[:4], *json.loads(own(5, 12))]))
-    assert outcome(four) == ("succeeded", None)
-    assert sum(warning.code == "damaged_text" for warning in board.warnings(four)) == 4
 
 
 def test_one_value_is_no_fault_where_few_jobs_had_others_or_the_mapping_gives_it(

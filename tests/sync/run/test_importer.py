@@ -9,7 +9,6 @@ from datetime import date, timedelta
 from random import Random
 
 import pytest
-import structlog
 
 from syncd.domain import Actor, ActorKind, ArchivedBy, Run, check_body
 from syncd.errors import FeedError
@@ -18,7 +17,7 @@ from syncd.store import Tx, feed_jobs, runs
 from syncd.store.jobs import upsert
 from syncd.sync.drop_file import DropFile
 from syncd.sync.report import for_partner
-from syncd.sync.run import RejectsWriter, Stopped, reading, repeats
+from syncd.sync.run import Stopped, reading, repeats
 from tests.amounts import nightly
 from tests.sync.board import Board, Progress, not_none, on_phase
 from tests.sync.histories.forms import dump
@@ -128,19 +127,6 @@ def test_a_row_with_the_id_of_another_job_is_rejected(board):
         (3, "c", ["/id read_only_mismatch"]),
     ]
     assert board.job("a").title == "Chef"
-
-
-def test_the_file_of_rejected_records_has_those_that_the_store_refused(board, tmp_path):
-    feed = board.feed()
-    writer = RejectsWriter(tmp_path / "out", feed.config.read)
-    board.deliver(
-        feed,
-        [board.row("a"), {"referenceId": "b", "title": "late"}, board.row("c", title="")],
-        rejects=writer,
-    )
-    written = json.loads((tmp_path / "out.json").read_text())
-    assert {row["referenceId"] for row in written} == {"b", "c"}
-    assert all(row["syncd_errors"] for row in written)
 
 
 # -- the same reference twice ------------------------------------------------------------------------------
@@ -540,34 +526,6 @@ def test_a_dry_run_of_the_same_bytes_has_no_changes_and_one_of_a_truncated_file_
     assert (planned.unchanged, list(planned.changes)) == (True, [])
     with pytest.raises(FeedError, match="ends before"):
         board.importer.plan(feed, board.file(b'[{"a": 1}').path)
-
-
-@pytest.mark.parametrize(
-    ("content", "state"),
-    [
-        ([{"referenceId": "a", "status": "draft", "title": "x"}], "partial"),
-        ([], "held"),
-        (b"[", "failed"),
-        (None, "unchanged"),
-    ],
-)
-def test_every_run_has_exactly_one_event_with_all_figures(board, content, state):
-    feed = board.feed_with([board.row("a")])
-    with structlog.testing.capture_logs() as logs:
-        run = board.deliver(feed, [board.row("a")] if content is None else content)
-    events = [entry for entry in logs if entry["event"] == "feed.reconciled"]
-    assert run.state == state
-    assert len(events) == 1
-    expected = {
-        "run": run.id,
-        "feed": "acme",
-        "state": state,
-        "attempt": 1,
-        "read": run.counts.read,
-        "sha256": run.sha256,
-    }
-    assert expected.items() <= events[0].items()
-    assert run.counts.__dataclass_fields__.keys() <= events[0].keys()
 
 
 def test_a_run_stores_checkpoints(board, monkeypatch):
