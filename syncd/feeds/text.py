@@ -5,8 +5,8 @@ from decimal import Decimal
 
 #: Words of exports for "no value" (docs/feeds.md "The mapping language"). In native feeds they are text.
 _NOTHING = frozenset(("na", "n/a", "null", "none", "nan", "undefined", "#n/a"))
-_TRUE = frozenset(("true", "t", "yes", "y", "1", "oui", "o", "vrai", "on"))
-_FALSE = frozenset(("false", "f", "no", "n", "0", "non", "faux", "off"))
+_TRUE = frozenset(("true", "t", "yes", "y", "1", "oui", "o", "vrai", "on", *"✓✔☑✅", "✔\ufe0f", "☑\ufe0f"))
+_FALSE = frozenset(("false", "f", "no", "n", "0", "non", "faux", "off", *"✗✘☐❌"))
 _INT = re.compile(r"[+-]?\d{1,18}\Z", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})\Z", re.ASCII)
 #: The text of a cell whose formula has failed, in English or French.

@@ -68,12 +68,13 @@ class Trial:
     status, country and referenceId; ``retitled`` those with the referenceId, but not the title, of an earlier one,
     ``elsewhere`` those that differ from it in their places alone; ``derived`` those whose
     referenceId is derived; ``yearly`` those with pay of tens of thousands without a
-    period. ``failure`` says why it could not be read."""
+    period; ``assumed`` counts the places that nothing says are in Canada. ``failure`` says why it could not be read."""
 
     plan: DraftPlan
     read: int = 0
     left_out: int = 0
     good: int = 0
+    assumed: int = 0
     long_references: int = 0
     filled: Counter[str] = field(default_factory=Counter)
     own: Counter[str] = field(default_factory=Counter)
@@ -89,8 +90,8 @@ class Trial:
 
     @property
     def worth(self) -> tuple[int, int]:
-        """The records that would go in, then the values of the fields that a job needs."""
-        return self.good, sum(self.filled[name] for name in _COMPARED)
+        """The records that would go in, then the values of the fields that a job needs, but for places that are assumed."""
+        return self.good, sum(self.filled[name] for name in _COMPARED) - self.assumed
 
     def add(self, row: MappedRow, catalogue: Catalogue) -> None:
         """Count one record. A plan is not better because it reads no status or no country."""
@@ -125,6 +126,7 @@ class Trial:
         self.unknown.add(row.unknown)
         for code, detail in row.warnings:
             self.derived += code == "derived_reference"
+            self.assumed += code == "place_assumed"
             if code == "salary_no_period":
                 self.yearly += money.parse(detail.partition(": ")[2].strip('"'), _YEARLY).usable
 
@@ -251,6 +253,10 @@ class Drafter:
             return True
         if name == "referenceId" and plain.derived * 2 > plain.read:  # an id of the file's own is surer
             return "derive" not in str(guess.expression)
+        if name == "locations" and plain.assumed:  # a province that the preset does not read
+            trial = self._try(replace(plain.plan, fields={name: guess}))
+            if trial.good >= plain.good and trial.assumed < plain.assumed:
+                return True
         if name in _ADDRESSES:
             return name in mapped and not plain.filled[ROUTING_FIELD] and guess.share > 0.2
         filled = plain.filled[name]

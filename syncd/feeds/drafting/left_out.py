@@ -16,6 +16,8 @@ _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NOTE = re.compile(r"\([^()]*\)")
 #: Words for postings that the public sees.
 _SHOWN = LEFT_OUT["public"] | LEFT_OUT["shown"]
+#: Words for the use of a posting, in the names of columns of yes and no.
+_DONE = LEFT_OUT["internal"] | _SHOWN | LEFT_OUT["offered"] | LEFT_OUT["hides"]
 #: Any value.
 _ANY = "*"
 #: Words that a first file may lack.
@@ -43,6 +45,8 @@ class LeftOut:
 
     @property
     def said(self) -> str:
+        if self.values[0][0] == "{":
+            return f"{self.column.selector} may be as many as {self.values[0][1:-1]}"
         values = "a value" if self.values == (_ANY,) else " or ".join(self.values)
         records = (
             f"{self.records:,} record{'s' * (self.records != 1)}" if self.records else "none of these records"
@@ -54,16 +58,31 @@ def records_to_leave_out(columns: ColumnSearch, used: Collection[str], today: st
     """Return the rules, the certain ones first. ``used``: the selectors of the status and of the close date."""
     others = (column for column in columns.all if column.selector not in used)
     rules = [rule for column in others for rule in _rules(column, columns.records, today)]
+    if counts := columns_of_counts(columns):
+        rules.append(LeftOut(counts[1], (f"{{{counts[0].selector}}}",), 0, certain=True))
     # beside "Post to website" a "Post to intranet" hides nothing
     if any(rule.flag == "public" for rule in rules):
         rules = [rule for rule in rules if rule.flag != "internal"]
     return sorted((rule for rule in rules if rule.records or rule.certain), key=lambda rule: not rule.certain)
 
 
-def _rules(column: Column, records: int, today: str) -> Iterator[LeftOut]:
+def columns_of_counts(columns: ColumnSearch) -> tuple[Column, Column] | None:
+    """Return the columns of the number of positions and of those that are filled."""
+    counts = [(column, _words(column)) for column in columns.all if column.share("number") > _MOST]
+    filled = [column for column, words in counts if words & LEFT_OUT["filled"]]
+    not_all = LEFT_OUT["filled"] | LEFT_OUT["remaining"]
+    positions = [c for c, words in counts if words & LEFT_OUT["openings"] and not words & not_all]
+    return (positions[0], filled[0]) if positions and filled else None
+
+
+def _words(column: Column) -> set[str]:
     step = re.split(r"[./@\[\]\"]", _NOTE.sub("", column.selector).rstrip('"]'))[-1]
-    words = set(name_key(_GLUED.sub(" ", step)).split())
-    rest = words - LEFT_OUT["fillers"]
+    return set(name_key(_GLUED.sub(" ", step)).split())
+
+
+def _rules(column: Column, records: int, today: str) -> Iterator[LeftOut]:
+    words = _words(column)
+    rest = words - LEFT_OUT["fillers"] or words & LEFT_OUT["offered"]
     meanings = {text: _is_internal(text) for text in column.few}
     internal = {text: column.few[text] for text, is_internal in meanings.items() if is_internal}
     if internal or (meanings and column.different == len(meanings) and None not in meanings.values()):
@@ -72,14 +91,15 @@ def _rules(column: Column, records: int, today: str) -> Iterator[LeftOut]:
         pair = None not in meanings.values() and 0 < times < column.values
         usual = [word for word in _INTERNAL if name_key(word) not in map(name_key, internal)] if named else []
         yield LeftOut(column, (*internal, *usual), times, not about_others and (named or pair))
-    elif column.share("flag") > _MOST and (of := rest & (LEFT_OUT["internal"] | _SHOWN)):
-        hides = of <= LEFT_OUT["internal"]
+    elif column.share("flag") > _MOST and (of := rest & _DONE):
+        inside = of <= LEFT_OUT["internal"]
+        hides = inside or bool(of & LEFT_OUT["hides"])
         values = {
             text: times
             for text, times in column.few.items()
             if (text in ("x", "X") or boolean(text)) is hides
         }
-        flag = "internal" if hides and not words & LEFT_OUT["only"] else "" if hides else "public"
+        flag = "internal" if inside and not words & LEFT_OUT["only"] else "" if hides else "public"
         if hides or rest == of:
             yield LeftOut(column, (*values,) or _FLAGS[hides], sum(values.values()), rest == of, flag)
     elif words & LEFT_OUT["remaining"] and words & LEFT_OUT["openings"] and column.share("number") > _MOST:

@@ -20,6 +20,7 @@ from syncd.feeds.drafting.columns import (
     Guess,
     one_or_list,
 )
+from syncd.feeds.drafting.left_out import columns_of_counts
 from syncd.feeds.mapping import flag_statuses, status_word
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.text import boolean, is_formula_error
@@ -154,6 +155,8 @@ def guess_status(columns: ColumnSearch) -> Guess | None:
     several the one that is farthest from live counts."""
     # not that of something else ("company.active")
     own = [c for c in columns.all if not any(word in c.parts for word in AGAINST["status"])]
+    if counts := columns_of_counts(columns):
+        own = [c for c in own if c is not counts[1]]
     fit = [c for c in own if c.different <= _MAX_STATUSES]
     named = [c for c in fit if _is_named_status(c)]
     named.sort(key=lambda c: (c.rank("status") is None, c.rank("status") or 0, c.selector))

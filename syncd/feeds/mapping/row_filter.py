@@ -57,22 +57,30 @@ def _tables(value: object, context: MappingContext, scope: Scope) -> list[tuple[
 
 
 def _all_fit(table: Map[str, Any], context: MappingContext, scope: Scope) -> _Test:
-    """Return the test of all conditions of a table: each a selector and the texts of which one of its values has to be one."""
+    """Return the test of all conditions of a table: each a selector and the texts of which one of its values has to be one;
+    ``{name}`` stands for the values of another selector."""
     conditions = []
     for key, value in table.items():
         texts = value if isinstance(value, list) else [value]
         if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
             scope.at(key).fault(_TEXTS)
             continue
-        keys = [_key(text) for text in texts]
+        names = [text[1:-1] for text in texts if text[0] == "{" and text[-1] == "}"]
+        others = [selector(name, context, scope.at(key)).values for name in names]
+        keys = [_key(text) for text in texts if text[1:-1] not in names]
         whole = frozenset(key for key in keys if not key.endswith("*"))
         starts = tuple(key[:-1] for key in keys if key.endswith("*"))
-        conditions.append((selector(key, context, scope.at(key)).values, whole, starts))
+        conditions.append((selector(key, context, scope.at(key)).values, whole, starts, others))
 
     def fits(node: Node) -> bool:
         return all(
-            any((text := _key(spelled(value))) in whole or text.startswith(starts) for value in source(node))
-            for source, whole, starts in conditions
+            any(
+                (text := _key(spelled(value))) in whole
+                or text.startswith(starts)
+                or any(text == _key(spelled(other)) for values in others for other in values(node))
+                for value in source(node)
+            )
+            for source, whole, starts, others in conditions
         )
 
     return fits

@@ -39,15 +39,20 @@ _BOTH_GENDERS = re.compile(r"(?<=[^\W\d_])[(·./-](?:e|i?ve)\b\)?", re.IGNORECAS
 #: Between two words for one status ("Closed - Filled", "Ouvert / Open").
 _BETWEEN = re.compile(r"[/|,;:()\[\]]|\s(?:[-\u2013\u2014&]|and|et)\s", re.IGNORECASE)
 #: A number before the word: "010 Open".
-_CODE = re.compile(r"\s*\d{1,4}\s*[-.:)]?\s+(?=\D)")
-_NOTES = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_CODE = re.compile(r"\s*\d{1,4}(?:\s*[-.:)]\s*|\s+)(?=\D)")
+#: A note beside the name of a flag: "(O/N)", "Y/N".
+_NOTES = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\b(?:y/n|o/n|yes/no|oui/non)\b", re.IGNORECASE)
+#: The name of a flag that asks for a posting: "To publish", "À afficher".
+_INTENDED = re.compile(
+    r"(?:ready |pret )?(?:to|a) (?:be )?(?:publish(?:ed)?|post(?:ed)?|publier|afficher|diffuser)"
+)
 _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: The name of a facet: ``custom[label=Is open].value``.
 _FACET = re.compile(r"\[@?[\w.:-]+\s*=\s*[\"']?([^\[\]\"']+)[\"']?\s*\]")
 #: Words that change nothing, in a status ("Concours fermé") and in the name of a flag; and others in the name of a flag.
 _NOUNS = frozenset(
     "is has been currently est job position posting poste offre annonce requisition vacancy opening competition emploi concours"
-    " affichage recrutement dotation process processus le la l the this".split()
+    " affichage recrutement dotation process processus le la l the this still toujours already deja encore".split()
 )
 _FILLERS = _NOUNS | frozenset("flag y n o oui non yes no".split())
 #: The longest text that is compared.
@@ -95,6 +100,8 @@ def flag_statuses(selector: str) -> dict[bool, str] | None:
     status = STATUSES.get(" ".join(words))
     if status is None or status_word(_NOTES.sub("", selector).rpartition("/")[0]):  # "Open/Closed" is none
         return None
+    if _INTENDED.fullmatch(" ".join(words)):
+        return {True: "active", False: "draft"}
     if status != "active":
         return {True: status, False: "active"}
     return {True: status, False: "draft" if words[0].startswith("publi") else "archived"}

@@ -484,10 +484,21 @@ def test_a_status_is_read_by_its_common_names(raw, status):
         ("isDraft", "draft", "active"),
         ("shown", "active", "archived"),
         ("isPublic", "active", "draft"),
+        ("Still open?", "active", "archived"),
+        ("Déjà comblé", "archived", "active"),
+        ("Filled Y/N", "archived", "active"),
+        ("Comblé Oui/Non", "archived", "active"),
+        ("Poste disponible", "active", "archived"),
+        ("canApply", "active", "archived"),
+        ("applicationsClosed", "archived", "active"),
+        ("Do not publish", "draft", "active"),
+        ("À publier", "active", "draft"),
+        ("To be posted", "active", "draft"),
+        ("Ready to publish", "active", "draft"),
     ],
 )
 def test_a_flag_means_what_its_name_says(name, if_true, if_false):
-    for yes, no in ((True, False), ("yes", "No"), (1, 0), ("OUI", "non"), ("true", "false")):
+    for yes, no in ((True, False), ("yes", "No"), (1, 0), ("OUI", "non"), ("true", "false"), ("✓", "☐")):
         assert value(name, {name: yes}, "status") == if_true
         assert value(name, {name: no}, "status") == if_false
     table = {"status": [name, "other"]}

@@ -49,6 +49,8 @@ def filtered(board: Board, run: Run) -> list[tuple[str, int]]:
         ('only = { country = "can*" }\nskip = { type = "Internal*" }', "c"),
         ('skip = { type = "internal*" }', "acde"),
         ('skip = { "note.kind" = "x" }', "abcd"),
+        ('skip = { filled = "{seats}" }', "abce"),
+        ('skip = { filled = ["{seats}", "1"] }', "abe"),
     ],
 )
 def test_what_only_does_not_name_and_what_skip_names_is_left_out(board, rows, kept):
@@ -58,8 +60,8 @@ def test_what_only_does_not_name_and_what_skip_names_is_left_out(board, rows, ke
         [
             record("a", country=" CA ", status="Open"),
             record("b", country="Canada", type="INTERNAL only"),
-            record("c", country="CANADA", status="Closed"),
-            record("d", country="US"),
+            record("c", country="CANADA", status="Closed", filled="1", seats=2),
+            record("d", country="US", filled=3, seats="3"),
             record("e", status="Fermé", type=["Posted", "unposted"], note={"kind": "x"}),
         ],
     )
