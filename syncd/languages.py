@@ -18,7 +18,6 @@ _ESCAPES = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
 
 
 def names() -> tuple[str, ...]:
-    """Return the languages that there are."""
     return DEFAULT, *sorted(
         path.name.removesuffix(".po") for path in _CATALOGUES.iterdir() if path.name.endswith(".po")
     )

@@ -148,7 +148,6 @@ class Setting:
 def setting(
     kind: SettingKind, default: object, doc: str, *, secret: bool = False, per_feed: bool = False
 ) -> Any:
-    """Declare a setting that has the name of its field."""
     return settings_field(
         (Setting("", kind, default, doc, secret, per_feed),), lambda value: value, kind=kind
     )
@@ -225,7 +224,6 @@ COUNT = number(0, 10_000_000)
 
 
 def choice(*choices: str) -> SettingKind:
-    """Return the kind of a text that is one of ``choices``."""
     words = " or ".join(choices)
 
     def parse(value: object) -> str:
@@ -237,7 +235,6 @@ def choice(*choices: str) -> SettingKind:
 
 
 def positive(kind: SettingKind) -> SettingKind:
-    """Return ``kind`` without zero."""
 
     def parse(value: object) -> object:
         parsed = kind.parse(value)

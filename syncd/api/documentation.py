@@ -29,7 +29,6 @@ _HEADERS = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"}
 
 
 async def entrance(_request: web.Request) -> web.Response:
-    """Lead to the page."""
     return web.Response(status=303, headers={"Location": "docs"})
 
 

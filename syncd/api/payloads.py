@@ -29,7 +29,6 @@ class CatalogueResource(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The path of the list under the base path."""
         return f"/{self.plural.lower()}"
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and end the process with its exit code."""
     _prepare_streams()
     gc.disable()  # until a command opens the store: to search all that is imported costs a tenth of `runs`
     try:

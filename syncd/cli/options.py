@@ -26,7 +26,6 @@ class Parameter(NamedTuple):
 
 
 def argument(metavar: str, about: str | None = None, kind: Any = str, **more: Any) -> Parameter:
-    """Return an argument that has to be there."""
     return Parameter(Annotated[kind, typer.Argument(metavar=metavar, help=about, show_default=False, **more)])
 
 
@@ -45,7 +44,6 @@ def switch(name: str, about: str) -> Parameter:
 
 
 def whole_number(low: int, high: int) -> Callable[[str | int], int]:
-    """Return a parser of whole numbers from ``low`` to ``high``."""
 
     def parse(value: str | int) -> int:
         text = str(value)  # a default is a number

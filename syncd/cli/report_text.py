@@ -77,7 +77,6 @@ def decisions_on(run: domain.Run, rekeys: Mapping[str, Any] | None) -> str:
 
 
 def print_rekeys(rekeys: Mapping[str, Any] | None) -> None:
-    """Print the jobs that could take new ids."""
     if rekeys is None:
         return
     lines = [
@@ -91,7 +90,6 @@ def print_rekeys(rekeys: Mapping[str, Any] | None) -> None:
 
 
 def rest_of_rekeying(run: domain.Run, rekeys: int) -> str:
-    """Return the effects of a run if these jobs take new ids."""
     counts = rekeyed_counts(run.planned or domain.RunCounts(), rekeys)
     others = [(getattr(counts, name), name) for name in _EFFECTS if name != "updated"]
     others.insert(1, (counts.updated - rekeys, "updated"))

@@ -1,4 +1,4 @@
-"""Kinds of values that only the service's own settings have: addresses, networks, origins, catalogue entries."""
+"""Kinds of values that only the service's own settings have: addresses, networks, origins, catalogue entries, receivers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import time
 from pathlib import Path
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from syncd.domain import NoticeEvent
 from syncd.values import SettingKind, ValueFault, shown, text
 
 _ORIGIN = re.compile(
@@ -99,7 +101,6 @@ def _postgres_url(value: object, good: str = _POSTGRES_FORM) -> str:
 
 
 def _is_port(host: str) -> bool:
-    """Return whether ``host`` ends with a valid port, if with any."""
     port = host.rpartition("]")[2].rpartition(":")[2] if ":" in host.rpartition("]")[2] else ""
     return not port or (port.isascii() and port.isdecimal() and 0 < int(port) < 65536)
 
@@ -182,6 +183,103 @@ def or_empty(kind: SettingKind, empty: object = None) -> SettingKind:
     return replace(kind, parse=lambda value: empty if value == "" else kind.parse(value))
 
 
+# -- receivers of notices --------------------------------------------------------------------------------------
+
+#: Ports of ``smtp://`` and of ``smtps://`` that an address without one has.
+SUBMISSION, SUBMISSIONS = 587, 465
+MAX_RECEIVERS = 20
+
+_EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*")
+_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+_ASKED_FOR = (
+    NoticeEvent.DIGEST,
+    NoticeEvent.TEST,
+)  # nobody names these: they are sent where somebody asked for them
+EVENT_NAMES = tuple(dict.fromkeys(event.short for event in NoticeEvent if event not in _ASKED_FOR))
+
+
+@dataclass(frozen=True, slots=True)
+class SmtpServer:
+    """``tls``: the connection begins with TLS (``smtps://``), else STARTTLS asks for it. An empty ``user`` does not log in."""
+
+    host: str
+    port: int
+    user: str
+    tls: bool
+
+    @property
+    def loopback(self) -> bool:
+        return Address(self.host, self.port).loopback
+
+
+@dataclass(frozen=True, slots=True)
+class QuietHours:
+    """A part of each day, which may pass midnight: from ``start``, up to ``end``."""
+
+    start: time
+    end: time
+
+    def include(self, now: time) -> bool:
+        """Return whether ``now``, in the zone of the service, is in them."""
+        if self.start < self.end:
+            return self.start <= now < self.end
+        return now >= self.start or now < self.end
+
+
+def _split(url: str) -> SplitResult | None:
+    return address_parts(url) if url.isascii() and url.isprintable() and " " not in url else None
+
+
+def _webhook(value: object) -> str:
+    """Return an address. Faults do not show it: it may hold a secret."""
+    url = text(value)
+    parts = _split(url)
+    if parts is None or parts.scheme not in ("http", "https"):
+        raise ValueFault("must be an address such as https://hooks.example.ca/syncd")
+    if parts.username is not None or parts.fragment:
+        raise ValueFault("must have neither a user nor a fragment")
+    return url
+
+
+def _smtp(value: object) -> SmtpServer:
+    parts = _split(text(value))
+    more = parts is not None and (parts.path.strip("/") or parts.query or parts.fragment)
+    if parts is None or parts.scheme not in ("smtp", "smtps") or more:
+        raise ValueFault("must be an address such as smtp://user@mail.example.ca:587")
+    if parts.password is not None:
+        raise ValueFault("must not hold a password: write it in notify.smtp_password")
+    tls = parts.scheme == "smtps"
+    port = parts.port or (SUBMISSIONS if tls else SUBMISSION)
+    return SmtpServer(parts.hostname or "", port, unquote(parts.username or ""), tls)
+
+
+def _is_email(address: str) -> bool:
+    return len(address) <= 254 and _EMAIL.fullmatch(address) is not None
+
+
+def _different(kind: SettingKind, most: int = 1_000) -> SettingKind:
+    """Return a kind of lists with at most ``most`` entries, all of them different."""
+
+    def parse(value: object) -> object:
+        entries = kind.parse(value)
+        if len(set(entries)) < len(entries):
+            raise ValueFault("has an entry twice")
+        if len(entries) > most:
+            raise ValueFault(f"must have at most {most} entries")
+        return entries
+
+    return replace(kind, parse=parse)
+
+
+def _quiet(value: object) -> QuietHours:
+    start, _, end = text(value).partition("-")
+    if start == end or not (_TIME.fullmatch(start) and _TIME.fullmatch(end)):
+        raise ValueFault(f"must be two times of day such as 22:00-06:00, not {shown(value)}")
+    return QuietHours(time.fromisoformat(start), time.fromisoformat(end))
+
+
+# -- all kinds -------------------------------------------------------------------------------------------------
+
 PATH = SettingKind("path", lambda value: Path(text(value)))
 PATH_OR_NONE = SettingKind("path", lambda value: Path(text(value)) if value else None)
 ADDRESS = SettingKind("HOST:PORT", _address)
@@ -210,3 +308,11 @@ HOSTS = list_kind(
 )
 NAMES_BY_ID = SettingKind("table of id and name", _names_by_id, _json)
 ZONE = SettingKind("IANA name", _zone)
+WEBHOOK = or_empty(SettingKind("URL", _webhook), "")
+SMTP = or_empty(SettingKind("smtp://USER@HOST:PORT", _smtp))
+EMAIL = or_empty(text_kind("e-mail address", _is_email, "an e-mail address such as syncd@example.ca"), "")
+EMAILS = _different(list_kind("list of e-mail addresses", _is_email, "an e-mail address"), MAX_RECEIVERS)
+EVENTS = _different(list_kind("list of events", EVENT_NAMES.__contains__, f"one of {', '.join(EVENT_NAMES)}"))
+FEED_NAMES = _different(list_kind("list of feeds", lambda item: bool(item.strip()), "the name of a feed"))
+QUIET = or_empty(SettingKind("HH:MM-HH:MM", _quiet))
+TIME_OF_DAY = or_empty(text_kind("HH:MM", _TIME.fullmatch, "a time of day such as 08:00", time.fromisoformat))

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from syncd.config import notify
 from syncd.config.kinds import NAMES_BY_ID, Address
-from syncd.config.settings import BY_KEY, SETTINGS, Catalogues, Settings
+from syncd.config.settings import BY_KEY, SETTINGS, Catalogues, Notify, Settings
 from syncd.domain import Catalogue, near_names
 from syncd.errors import ConfigError
 from syncd.plain_files import parse_toml, read_secret, read_settings
@@ -30,6 +29,8 @@ _RESERVED = frozenset({"docs", "operator", "healthz", "readyz", "metrics", "relo
 _SECRETS = [setting.key for setting in SETTINGS if setting.secret]
 _ALL_INTERFACES = {"0.0.0.0", "::"}  # noqa: S104 - they are compared
 
+#: The fewest characters of a secret: one that is guessed lets anyone sign.
+MIN_SECRET = 16
 #: Settings of earlier versions: a file that has them works; only those with a replacement have an effect.
 RETIRED: Mapping[str, str] = dict.fromkeys(
     "api.max_line api.max_headers api.max_head api.max_ratio api.head_timeout api.read_timeout api.write_timeout"
@@ -301,7 +302,29 @@ def _contradictions(settings: Settings) -> Iterator[str]:
         yield "operator.token: has characters that no client can send; write printable characters of ASCII"
     if settings.store.lock_url and settings.store.path is not None:
         yield "store.lock_url: is for a store.url on PostgreSQL"
-    yield from notify.contradictions(settings.notify)
+    yield from _notify_contradictions(settings.notify)
+
+
+def _notify_contradictions(notify: Notify) -> Iterator[str]:
+    """Yield the faults of values that do not fit together."""
+    if notify.webhook and not notify.webhook_secret:
+        yield "notify.webhook: set notify.webhook_secret or notify.webhook_secret_file"
+    if notify.webhook_secret and len(notify.webhook_secret) < MIN_SECRET:
+        yield f"notify.webhook_secret: must have at least {MIN_SECRET} characters"
+    if notify.email_to:
+        for name, value in (("smtp", notify.smtp), ("email_from", notify.email_from)):
+            if not value:
+                yield f"notify.email_to: set notify.{name}, too"
+    if notify.smtp is None:
+        if notify.smtp_password:
+            yield "notify.smtp_password: set notify.smtp, too"
+    elif bool(notify.smtp.user) != bool(notify.smtp_password):
+        lacks = "the user in notify.smtp" if notify.smtp_password else "notify.smtp_password"
+        yield f"notify.smtp: set {lacks}, too: a login needs both"
+    if notify.digest is not None and not (notify.webhook or notify.email_to):
+        yield "notify.digest: set notify.email_to or notify.webhook"
+    if notify.digest is not None and notify.quiet is not None and notify.quiet.include(notify.digest):
+        yield "notify.digest: is a time within notify.quiet, when nothing is sent"
 
 
 def _proxied(settings: Settings) -> str | None:

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import time, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from syncd import languages
 from syncd.config import kinds
 from syncd.config.kinds import Address
-from syncd.config.notify import Notify
 from syncd.domain import Catalogue, FeedLimits, Policy
 from syncd.values import (
     COUNT,
@@ -150,6 +149,38 @@ class Refresh:
         positive(DURATION), "7d", "the age of publishDate at which autoRefresh renews it"
     )
     archive_closed: bool = setting(FLAG, True, "archive active jobs once their closeDate has passed")
+
+
+@dataclass(frozen=True, slots=True)
+class Notify:
+    """Nobody is notified without ``webhook`` and ``email_to``. An empty ``feeds`` means all."""
+
+    webhook: str = setting(
+        kinds.WEBHOOK, "", "where each notification is sent to, as a signed POST", secret=True
+    )
+    webhook_secret: str = setting(
+        TEXT, "", "signs what is sent to webhook; at least 16 characters", secret=True
+    )
+    webhook_secret_file: Path | None = setting(
+        kinds.PATH_OR_NONE, "", "a file that holds the secret, instead of webhook_secret"
+    )
+    smtp: kinds.SmtpServer | None = setting(
+        kinds.SMTP, "", "the server that takes e-mail; smtps:// begins with TLS, smtp:// uses STARTTLS"
+    )
+    smtp_password: str = setting(TEXT, "", "the password of the user in smtp", secret=True)
+    smtp_password_file: Path | None = setting(
+        kinds.PATH_OR_NONE, "", "a file that holds the password, instead of smtp_password"
+    )
+    email_from: str = setting(kinds.EMAIL, "", "the sender of e-mail")
+    email_to: tuple[str, ...] = setting(kinds.EMAILS, [], "who gets e-mail, at most 20 addresses")
+    events: tuple[str, ...] = setting(kinds.EVENTS, list(kinds.EVENT_NAMES), "the events of which to notify")
+    feeds: tuple[str, ...] = setting(kinds.FEED_NAMES, [], "the feeds of which to notify; empty: all")
+    quiet: kinds.QuietHours | None = setting(
+        kinds.QUIET, "", "hours in which nothing is sent, such as 22:00-06:00, in the service's time zone"
+    )
+    digest: time | None = setting(
+        kinds.TIME_OF_DAY, "", "when a summary of the last day is sent, such as 08:00; empty: never"
+    )
 
 
 @dataclass(frozen=True, slots=True)

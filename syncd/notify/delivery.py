@@ -219,6 +219,5 @@ def email_may_go(first: datetime, last_sent: datetime | None, now: datetime, bur
 
 
 def pause_after(tries: int) -> timedelta:
-    """Return the pause after this number of failed tries."""
     more = tries - len(SHORT_PAUSES) - 1
     return SHORT_PAUSES[tries - 1] if more < 0 else min(LONG_PAUSE * 2.0 ** min(more, 20), MAX_PAUSE)

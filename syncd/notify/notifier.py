@@ -167,7 +167,6 @@ class ServiceNotices:
         self._unkept: dict[str, Notice] = {}
 
     async def look(self) -> None:
-        """Tell the faults that have lasted, and those that are over."""
         needs = how_things_are([], await self._parts(), self._store.now().instant)["needs"]
         faults = {need["part"]: need["reason"] for need in needs if need["part"] in EVENTS}
         seconds, now = self._monotonic(), self._store.now().instant
@@ -209,7 +208,6 @@ class ServiceNotices:
         return left
 
     async def run(self) -> None:
-        """Look until the service stops."""
         await self._notifier.repeat(self.look, LOOK)
 
 

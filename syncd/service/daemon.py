@@ -134,7 +134,6 @@ class Daemon:
             self._spawn(tell_status(self._systemd, self._readiness))
 
     async def _listen(self) -> dict[str, str]:
-        """Open both addresses. Return their URLs."""
         settings, operator = self._settings.api, self._settings.operator
         settings = replace(settings, max_connections=process.allow_connections(settings.max_connections))
         health = health_of(self._readiness)

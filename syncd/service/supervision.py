@@ -43,7 +43,6 @@ class SystemdNotifier:
 
     @property
     def listens(self) -> bool:
-        """True if there is a supervisor."""
         return bool(self._address)
 
     def send(self, *lines: str) -> None:

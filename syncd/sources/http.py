@@ -13,9 +13,8 @@ from yarl import URL
 from syncd.feeds.source import Pages, Request
 from syncd.sources import results
 from syncd.sources.guard import Guard
-from syncd.sources.incoming import IncomingFile
 from syncd.sources.pages import Page, address_at, read_page, read_record
-from syncd.sources.results import Fetched, NotModified, Seen, SourceError, Terms, Times, placed
+from syncd.sources.results import Fetched, IncomingFile, NotModified, Seen, SourceError, Terms, Times, placed
 from syncd.web import retry_after
 
 MAX_REDIRECTS = 5

@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 from syncd.feeds.source import Request
 from syncd.sources import results
 from syncd.sources.connections import Entry, Place, Server, connect
-from syncd.sources.incoming import IncomingFile
-from syncd.sources.results import Fetched, NotModified, Seen, SourceError, Terms, Times, placed
+from syncd.sources.results import Fetched, IncomingFile, NotModified, Seen, SourceError, Terms, Times, placed
 from syncd.sources.threads import apart
 
 T = TypeVar("T")

@@ -36,7 +36,6 @@ def next_turn(source: Source, now: datetime, failures: int, zone: tzinfo, chance
 
 
 def _times(source: Source, now: datetime, zone: tzinfo) -> Iterator[datetime]:
-    """Yield the times of day of the source after ``now``."""
     day = now.astimezone(zone).date()
     while True:
         for at in source.at:

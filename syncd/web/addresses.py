@@ -22,7 +22,6 @@ class Proxies:
         self._networks = tuple(ip_network(network, strict=False) for network in networks)
 
     def trusts(self, remote: str | None) -> bool:
-        """Return whether a connection from ``remote`` is that of a trusted proxy."""
         return bool(self._networks) and self._ours(address_in(remote or ""))
 
     def client(self, remote: str | None, forwarded: Iterable[str]) -> str:

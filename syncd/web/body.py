@@ -52,7 +52,6 @@ class BodyReader:
             return await loop.run_in_executor(self._thread, lambda: judge(parse(text)))
 
     async def keep_thread(self, _app: web.Application) -> AsyncIterator[None]:
-        """End the thread with the application (a cleanup context)."""
         yield
         self._thread.shutdown()
 

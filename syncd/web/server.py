@@ -214,7 +214,6 @@ class Connection(web.RequestHandler):
     # -- heads and bodies ----------------------------------------------------------------------------------------
 
     def begin_request(self, body: StreamReader) -> None:
-        """The turn of a request with this body has come."""
         self._answering = True
         self._body, self._body_bytes = body, 0
         self._head_bytes, self._head_since = 0, None

@@ -70,7 +70,6 @@ def bodies(catalogue: Catalogue) -> dict[str, Schema]:
 
 
 def _object(description: str, members: Mapping[str, Schema], required: Iterable[str] = ()) -> Schema:
-    """Return the schema of an object that has no other members."""
     shape = {"type": "object", "description": description, "properties": dict(members)}
     needed = {"required": list(required)} if required else {}
     return {**shape, "additionalProperties": False, **needed}
@@ -100,7 +99,6 @@ def _line(limit: int) -> str:
 
 
 def _web(limit: int) -> str:
-    """Return the pattern of an http or https address of at most ``limit`` characters."""
     return rf"([Hh][Tt][Tt][Pp]://\S{{1,{limit - 7}}}|[Hh][Tt][Tt][Pp][Ss]://\S{{1,{limit - 8}}})"
 
 
@@ -132,7 +130,6 @@ def _date(field: JobField) -> Schema:
 
 
 def _named(catalogue: str) -> str:
-    """Return the name of the schema of an object that names an entry of a catalogue."""
     return f"{SCHEMAS[catalogue]}Input"
 
 

@@ -99,7 +99,6 @@ def _answer(answer: Answer) -> Schema:
 
 
 def _errors() -> Schema:
-    """Return the errors that operations share, by status."""
     by_status: dict[int, list[str]] = {}
     for code, (status, _) in CODES.items():
         by_status.setdefault(status, []).append(code)

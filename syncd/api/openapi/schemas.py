@@ -34,7 +34,6 @@ def number(least: int, most: int) -> Schema:
 
 
 def nullable(schema: Schema) -> Schema:
-    """Return the schema of ``schema`` or null."""
     if "type" in schema:
         return {**schema, "type": [schema["type"], "null"]}
     return {"oneOf": [schema, {"type": "null"}]}
@@ -46,7 +45,6 @@ def optional(field: JobField, schema: Schema) -> Schema:
 
 
 def whole(description: str = "", /, **members: Schema) -> Schema:
-    """Return the schema of an object that has all of ``members``."""
     about = {"description": description} if description else {}
     return {"type": "object", **about, "required": list(members), "properties": members}
 
@@ -57,7 +55,6 @@ def listed(schema: Schema, fewest: int | None = None, most: int | None = None) -
 
 
 def answers() -> dict[str, Schema]:
-    """Return every schema of an answer, by name."""
     read_only = {"id": INT32, "employer": ref("Employer"), "publishDate": DATE}
     job = {name: read_only.get(name) or value_schema(domain.FIELD[name]) for name in domain.JOB_MEMBERS}
     entries = {

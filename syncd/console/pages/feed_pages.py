@@ -52,7 +52,6 @@ def state_of_runs(visit: Visit, tx: Tx, feed: str | None = None) -> object:
 
 
 def figures(run: Run) -> object:
-    """Return the values of a run that change while it goes on."""
     return run.id, run.state, run.attempt, run.holds, run.reason, run.counts, run.progress
 
 
