@@ -115,10 +115,8 @@ class Column:
     """One place in the records.
 
     ``selector`` is written as in a mapping. ``filled`` is the number of records with a value there, ``values`` that of all
-    values (a list has several); ``kinds`` counts their kinds. ``texts`` are some short values without a digit,
-    ``few`` some with. ``parted``: the
-    selectors of the columns of names and values, if it is a facet.
-    ``longest`` and ``total`` are in characters; ``different`` is the number of different values, up to a limit; ``days``
+    values (a list has several); ``kinds`` counts their kinds. ``texts`` are some short values without a digit, ``few`` some
+    with. ``longest`` and ``total`` are in characters; ``different`` is the number of different values, up to a limit; ``days``
     are the first dates, in ISO 8601; ``pages`` the first two pages at which addresses lead."""
 
     selector: str
@@ -130,7 +128,6 @@ class Column:
     few: Counter[str] = attribute(default_factory=Counter)
     longest: int = 0
     total: int = 0
-    parted: tuple[str, ...] = ()
     days: list[str] = attribute(default_factory=list)
     pages: set[str] = attribute(default_factory=set)
     _seen: set[int] = attribute(default_factory=set)

@@ -39,10 +39,7 @@ Steps = tuple[str, ...]
 
 
 class Facet(str):
-    """The last step to the value of a facet, as a selector has it, or to the first value of a list. ``members`` are the names of
-    its name and its value."""
-
-    members: tuple[str, ...] = ()
+    """The last step to the value of a facet, as a selector has it, or to the first value of a list."""
 
 
 def values_in(item: Any, form: Format) -> Iterator[tuple[Steps, str | None]]:
@@ -57,11 +54,11 @@ def values_in(item: Any, form: Format) -> Iterator[tuple[Steps, str | None]]:
 
 def _json_values(value: object, steps: Steps) -> Iterator[tuple[Steps, str | None]]:
     if isinstance(value, list):
-        for facet, text in _facets([part for part in value[:20] if isinstance(part, dict)], "[{}={}].{}"):
-            yield (*steps, facet), text
+        facets = [*_facets([part for part in value[:20] if isinstance(part, dict)], "[{}={}].{}")]
+        yield from (((*steps, facet), text) for facet, text in facets)
         if len(value) > 1 and isinstance(value[0], str) and "code" in kinds_of(value[0]):
             yield (*steps, Facet("[0]")), value[0]
-        for part in value[:20]:
+        for part in value[:20] if not _have_fields(facets) else ():
             yield from _json_values(part, steps)
     elif isinstance(value, dict):
         if steps and value:
@@ -88,13 +85,14 @@ def _xml_values(element: Any, steps: Steps) -> Iterator[tuple[Steps, str | None]
         yield steps, None
         if _is_said_by_name(children[0]):
             yield (f"local-name({'/'.join(steps)}/*)",), local(children[0])
-    alike: dict[str, list[dict[str, object]]] = {}
+    alike: dict[str, list[Any]] = {}
     for child in children if len(steps) < _MAX_DEPTH else ():
-        alike.setdefault(local(child), []).append(_members(child))
-        yield from _xml_values(child, (*steps, local(child)))
-    for tag, parts in alike.items():
-        for facet, text in _facets(parts[:20], '[{}="{}"]/{}'):
-            yield (*steps, tag, facet), text
+        alike.setdefault(local(child), []).append(child)
+    for tag, same in alike.items():
+        facets = [*_facets([*map(_members, same[:20])], '[{}="{}"]/{}')]
+        yield from (((*steps, tag, facet), text) for facet, text in facets)
+        for child in same if not _have_fields(facets) else ():
+            yield from _xml_values(child, (*steps, tag))
 
 
 def _is_said_by_name(element: Any) -> bool:
@@ -121,10 +119,14 @@ def _facets(parts: Sequence[Mapping[str, object]], selector: str) -> Iterator[tu
     for name, (members, value) in named.items():
         if is_field_name(name) or 1 < len(named) == len(parts):
             facet = Facet(selector.format(members[0], name, members[1]).removesuffix("/."))
-            facet.members = members
             for scalar in map(meant, value if isinstance(value, list) else [value]):
                 if scalar is not None and len(text := spelled(scalar)) <= _MAX_FACET_VALUE:
                     yield facet, text
+
+
+def _have_fields(facets: Iterable[tuple[Facet, str]]) -> bool:
+    """Return whether some facets of a list have the names of fields: then the columns of its names and values say nothing."""
+    return any(is_field_name(facet) for facet, _ in facets)
 
 
 @lru_cache(maxsize=1024)

@@ -19,9 +19,8 @@ from lxml import etree
 
 from syncd.domain import MAX_NAME_CHARACTERS, FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.drafting.columns import NAMES, Column, ColumnSearch, comparable, is_field_name
+from syncd.feeds.drafting.columns import NAMES, Column, ColumnSearch, comparable
 from syncd.feeds.drafting.record_values import (
-    Facet,
     Steps,
     items_of_json,
     items_of_xml,
@@ -150,27 +149,14 @@ class Survey:
     unread: dict[str, Column] = field(default_factory=dict)
 
     def search(self) -> ColumnSearch:
-        """Return the search among the columns. Facets count in place of the columns of their names and values if most records
-        have one of them, and if it has the name of a field, or the column of the values has not."""
+        """Return the search among the columns."""
         columns = [
             column
             for column in self.columns.values()
             if not column.name_says_it
             or (column.plain_selector not in self.columns and column.filled < self.records)
         ]
-        parted = {
-            plain
-            for column in columns
-            if column.filled * 2 > self.records
-            and (is_field_name(column.selector) or not any(map(is_field_name, column.parted[1:])))
-            for plain in column.parted
-        }
-        searched = [
-            column
-            for column in columns
-            if (parted.issuperset(column.parted) if column.parted else column.selector not in parted)
-        ]
-        return ColumnSearch(searched, self.format, self.records)
+        return ColumnSearch(columns, self.format, self.records)
 
     def presets(self) -> list[tuple[str, float]]:
         return find_preset(self.format, self.path, self.fields)
@@ -300,7 +286,6 @@ def _look(record: Record, reader: FeedReader, survey: Survey) -> None:
     survey.records += 1
     written = {header_key(name): name for name in column_names(reader.header or ())}
     texts: dict[str, list[str]] = {}
-    parted: dict[str, tuple[str, ...]] = {}
     # a longer name is not one that a person would map
     places = [
         (steps, text)
@@ -311,9 +296,6 @@ def _look(record: Record, reader: FeedReader, survey: Survey) -> None:
         if text is not None:
             selector = selector_of(steps, form)
             texts.setdefault(written.get(selector, selector), []).append(text)
-            if isinstance(steps[-1], Facet):
-                members = ((*steps[:-1], name) if name != "." else steps[:-1] for name in steps[-1].members)
-                parted[selector] = tuple(selector_of(plain, form) for plain in members)
     if len(survey.fields) < 4 * _MAX_COLUMNS:
         survey.fields.update(name_of(steps, form) for steps, _ in places)
     for selector, values in texts.items():
@@ -321,7 +303,7 @@ def _look(record: Record, reader: FeedReader, survey: Survey) -> None:
         if column is None:
             if len(survey.columns) >= _MAX_COLUMNS:
                 continue
-            column = survey.columns[selector] = Column(selector, parted=parted.get(selector, ()))
+            column = survey.columns[selector] = Column(selector)
         column.filled += 1
         for text in values[:20]:
             column.add(text)
