@@ -4,7 +4,9 @@ Text decoded twice is found by the pairs of characters into which the bytes of U
 table of pairs, and not of characters: each of these is a letter or sign that people use."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
 
 from syncd.domain.text import unescape
 
@@ -14,6 +16,7 @@ _ENCODINGS, _MAX_TIMES = ("cp1252", "mac_roman", "cp437", "cp850", "cp1251"), 3
 _IN_NO_TEXT = re.compile("[\ue000-\uf8ff\ufffe\uffff]")
 #: The fields that are judged → their bit in the set of values of a row, beside ``OWN_BITS``.
 DAMAGE_BITS: Mapping[str, int] = {"title": 1 << 16, "description": 1 << 17, "applicationUrl": 1 << 19}
+_BITS = tuple(DAMAGE_BITS.items())
 DAMAGED_TEXT = "damaged_text"
 _BYTES = {byte: bytes((byte,)).decode("cp1252", "ignore") + chr(byte) for byte in range(0x80, 0xC0)}
 #: The bytes that follow the first of a character in UTF-8, as Windows-1252 and Latin-1 show them.
@@ -61,7 +64,7 @@ _HEAD = 400
 _STAND_IN = re.compile(r"[Ll]orem ipsum")
 _FAULT = re.compile(
     r"(?:Warning|Notice|Deprecated|[Ee]rror)(?:</(?:b|strong)>)?:\s.{1,400}? on line (?:<(?:b|strong)>)?\d"
-    r"|\bat [\w.<>]+\(.{0,100}?\) in [^<\n]{1,200}:line \d|Traceback \(most recent call last\)",
+    r"|\bat [\w.<>]+\(.{0,100}?\) in [^<\n]{1,200}:line \d|Traceback \(most recent call last\):",
     re.DOTALL,
 )
 #: A host that the public does not reach.
@@ -79,8 +82,8 @@ _TAG = re.compile(
     r"</?(?:a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|small|span|strong|sub|sup|u|ul)(?:[\s/][^<>]{0,500})?>",
     re.IGNORECASE,
 )
-#: Field → the references that are worth their time.
-_ESCAPES = {"title": re.compile("&"), "description": re.compile("&(?:#|Atilde;|[Aa]circ;)")}
+#: The references in a description that are worth their time; and how many are looked at before it is searched for them.
+_WORTH, _MAX_LOOKS = re.compile("&(?:#|Atilde;|[Aa]circ;)"), 8
 #: The beginnings of placeholders, each with one of the signs { % [.
 _PLACEHOLDER_MARKS = ("{{", "[[", "${", "%%", "{%", "<%", "&lt;%", "[object ")
 
@@ -88,13 +91,14 @@ _PLACEHOLDER_MARKS = ("{{", "[[", "${", "%%", "{%", "<%", "&lt;%", "[object ")
 def damage_of(field: str, text: str) -> str | None:
     """Return in words why the text of a field is damaged, None if it is not."""
     if field == "applicationUrl":
-        match = _NO_HOST.match(text)
+        end = text.find("/", len("https://"))
+        match = _NO_HOST.match(text) if _is_hidden(text if end < 0 else text[:end]) else None
         if match is None and (
             "%" in text or "ndefined" in text or "ull" in text or "NULL" in text or "NaN" in text
         ):
             match = _NO_ID.search(text)
         return match and _in_words(field, "leads to no page that is public", match)
-    plain = unescape(text) if "&" in text and _ESCAPES[field].search(text) else text
+    plain = unescape(text) if "&" in text and (field == "title" or _has_reference(text)) else text
     if not plain.isascii():
         if match := _TWICE.search(plain):
             return _in_words(field, "was decoded twice", match)
@@ -105,7 +109,7 @@ def damage_of(field: str, text: str) -> str | None:
     head = plain[:_HEAD]
     if "ipsum" in head and (match := _STAND_IN.search(head)):
         return _in_words(field, "is not written yet", match)
-    if ("line " in head or "Traceback" in head) and (match := _FAULT.search(head)):
+    if ":" in head and ("line " in head or "Traceback" in head) and (match := _FAULT.search(head)):
         return _in_words(field, "has the error of a program", match)
     if match := _SOURCE.match(plain):
         return _in_words(field, "is the source of a text", match)
@@ -133,12 +137,28 @@ def _has_placeholder_mark(text: str) -> bool:
     )
 
 
-def damages(fields: Mapping[str, object]) -> Iterator[tuple[int, str]]:
-    """Yield of each damaged text of a row its bit and the reason in words."""
-    for field, bit in DAMAGE_BITS.items():
-        text = fields.get(field)
-        if isinstance(text, str) and (words := damage_of(field, text)):
-            yield bit, words
+@lru_cache(maxsize=256)  # most jobs of a feed have one host
+def _is_hidden(host: str) -> bool:
+    return _NO_HOST.match(host) is not None
+
+
+def _has_reference(text: str) -> bool:
+    # an expression looks at each character, str.find at many at a time
+    at = text.find("&")
+    for _ in range(_MAX_LOOKS):
+        if at < 0 or text[at + 1 : at + 2] in "#Aa":
+            break
+        at = text.find("&", at + 1)
+    return at >= 0 and _WORTH.search(text, at) is not None
+
+
+def damages(fields: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """Return of each damaged text of a row its bit and the reason in words."""
+    return [
+        (bit, words)
+        for field, bit in _BITS
+        if (text := fields.get(field)) and (words := damage_of(field, text)) is not None
+    ]
 
 
 def repaired(text: str) -> str:

@@ -160,6 +160,12 @@ def test_what_programs_write_in_place_of_a_text_is_damage(text):
     assert damage_of("description", text)
 
 
+@pytest.mark.parametrize("ampersands", [0, 1, 7, 8, 9, 40])
+def test_a_reference_is_found_behind_other_ampersands(ampersands):
+    assert damage_of("description", f"Cook{' R&amp;D' * ampersands} Montr&#195;&#169;al &")
+    assert damage_of("description", f"Cook{' R&amp;D' * ampersands} &") is None
+
+
 @pytest.mark.parametrize(
     "text",
     ["You work on line 4, and note each error: all of them.", "See the assembly:line 4",
