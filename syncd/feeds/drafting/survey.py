@@ -106,8 +106,8 @@ def json_paths(head: bytes) -> list[str]:
             elif 0 < len(names_in) < 3 and ITEM not in names_in:
                 parts.setdefault(path[:at], set()).add(".".join(names_in))
     worth = {path: _worth(seen[path], parts.get(path, set())) for path in seen}
-    for path, keyed in keyed_objects(head).items():
-        worth[(*path, EACH)] = _worth(keyed.objects, set(keyed.names))
+    for path, (objects, names_of) in keyed_objects(head).items():
+        worth[(*path, EACH)] = _worth(objects, {*names_of})
     return [".".join(path).replace(f".{ITEM}", WITHIN).replace(ITEM, WITHIN) for path in _best(worth)]
 
 

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from decimal import InvalidOperation
 from typing import Any
 
@@ -104,9 +103,8 @@ class OuterParser:
             return
         wanted = ".".join(self.path) if self.path else "one of " + ", ".join(ARRAYS)
         there = f"there are arrays at {', '.join(self._arrays)}" if self._arrays else "there is no array"
-        keyed = sorted(keyed_objects(self._head).items(), key=lambda holder: -holder[1].objects)
-        if keyed:
-            path = ".".join((*keyed[0][0], EACH))
+        if keyed := keyed_objects(self._head):
+            path = ".".join((*max(keyed, key=lambda place: keyed[place][0]), EACH))
             there += f'; if each member of an object is a record, as it looks, say [read] records = "{path}"'
         raise FeedError("no_records_path", f"no array of records ({wanted}) in this file; {there}")
 
@@ -170,23 +168,11 @@ class OuterParser:
 
 
 def likely_path(head: bytes) -> tuple[str, ...] | None:
-    """Return the likeliest path of the records in a file that begins with ``head``; None if any known one may still come."""
-    seen, keyed = _top_level(head)
-    for name in ARRAYS:
-        if seen.get(name) == "start_array":
-            return (name,)
-    for name in ARRAYS[:2]:
-        if seen.get(name) == "start_map":
-            return (name, *keyed.get(name, ()))
-    lone = seen.get("@type") == "JobPosting" or "referenceId" in seen
-    return () if lone else None
+    """Return the likeliest path of the records in a file that begins with ``head``; None if any known one may still come.
 
-
-def _top_level(head: bytes) -> tuple[dict[str, Any], dict[str, tuple[str, ...]]]:
-    """Return root member → the kind of its value, or the value itself where it is text; and the members whose values are objects
-    that have nothing but objects in them (a job has at least a title or an id, which are not objects), or nothing but one array
-    and attributes, as programs write that turn XML into JSON, each with the step to the records."""
-    values: dict[str, Any] = {}
+    In place of an array may stand an object that has nothing but objects in it (a job has at least a title or an id, which are
+    not objects), or nothing but one array and attributes, as programs write that turn XML into JSON."""
+    values: dict[str, Any] = {}  # of the root: the kind of a value, or the value itself where it is text
     parts: dict[str, dict[str, str]] = {}
     for path, event, value in walk(head, deepest=2):
         if not path and event == "start_array":
@@ -195,14 +181,18 @@ def _top_level(head: bytes) -> tuple[dict[str, Any], dict[str, tuple[str, ...]]]
             values.setdefault(path[0], value if event == "string" else event)
         elif len(path) == 2 and path[0] in ARRAYS:
             parts.setdefault(path[0], {}).setdefault(path[1], event)
-    keyed: dict[str, tuple[str, ...]] = {}
-    for name, members in parts.items():
-        plain = {member: event for member, event in members.items() if not member.startswith(_ATTRIBUTES)}
-        if set(members.values()) == {"start_map"}:
-            keyed[name] = (EACH,)
-        elif set(plain.values()) == {"start_array"} and len(plain) == 1:
-            keyed[name] = (*plain,)
-    return values, keyed
+    for name in ARRAYS:
+        if values.get(name) == "start_array":
+            return (name,)
+    for name in ARRAYS[:2]:
+        if values.get(name) == "start_map":
+            members = parts.get(name, {})
+            plain = [member for member in members if not member.startswith(_ATTRIBUTES)]
+            if {*members.values()} == {"start_map"}:
+                return name, EACH
+            return (name, *plain) if [members[one] for one in plain] == ["start_array"] else (name,)
+    lone = values.get("@type") == "JobPosting" or "referenceId" in values
+    return () if lone else None
 
 
 def walk(head: bytes, deepest: int = _MAX_DEPTH) -> Iterator[tuple[tuple[str, ...], str, Any]]:
@@ -233,30 +223,24 @@ def walk(head: bytes, deepest: int = _MAX_DEPTH) -> Iterator[tuple[tuple[str, ..
         del events[:]
 
 
-@dataclass(slots=True)
-class ObjectOfObjects:
-    """An object that has nothing but objects in it: how many there are, and in how many of these each name is."""
-
-    objects: int = 0
-    names: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def alike(self) -> bool:
-        """Return whether most of the objects share a name, so that they may be records."""
-        return self.objects > 1 and any(count * 3 >= self.objects * 2 for count in self.names.values())
-
-
-def keyed_objects(head: bytes) -> dict[tuple[str, ...], ObjectOfObjects]:
-    """Return the objects outside of arrays whose members look like records, by path."""
-    holders: dict[tuple[str, ...], ObjectOfObjects] = {}
+def keyed_objects(head: bytes) -> dict[tuple[str, ...], tuple[int, Counter[str]]]:
+    """Return the objects outside of arrays whose members look like records, by path: the members are nothing but objects, and
+    most of these share a name. Each has the number of its members, and in how many of these each name is."""
+    objects: Counter[tuple[str, ...]] = Counter()
+    names: dict[tuple[str, ...], Counter[str]] = {}
     plain: set[tuple[str, ...]] = set()
     for path, event, _ in walk(head):
         if not path or ITEM in path:
             continue
-        if (above := holders.get(path[:-2])) is not None and len(path) > 1:
-            above.names[path[-1]] += 1
+        if len(path) > 1 and path[:-2] in names:
+            names[path[:-2]][path[-1]] += 1
         if event != "start_map":
             plain.add(path[:-1])
-        elif path[:-1] in holders or len(holders) < _MAX_OBJECTS:
-            holders.setdefault(path[:-1], ObjectOfObjects()).objects += 1
-    return {place: holder for place, holder in holders.items() if place not in plain and holder.alike}
+        elif path[:-1] in names or len(names) < _MAX_OBJECTS:
+            names.setdefault(path[:-1], Counter())
+            objects[path[:-1]] += 1
+    return {
+        place: (count, names[place])
+        for place, count in objects.items()
+        if count > 1 and place not in plain and max(names[place].values(), default=0) * 3 >= count * 2
+    }

@@ -72,7 +72,8 @@ class _Search:
                 continue
             path = names(element)
             self._root = self._root or str(element.tag)
-            opening = _opening(element)
+            prefix = f"{element.prefix}:" if element.prefix else ""
+            opening = f"<{prefix}{local(element)}".encode()
             self._openings[opening] += 1
             if any(matches(wanted, path) for wanted in self._wanted) if self._wanted else is_known(path):
                 above = inherited(element, outside=self._outside)
@@ -133,11 +134,6 @@ def _events(head: bytes) -> Iterator[Event]:
             fault = True
         yield from events
         at = cut
-
-
-def _opening(element: etree._Element) -> bytes:
-    prefix = f"{element.prefix}:" if element.prefix else ""
-    return f"<{prefix}{local(element)}".encode()
 
 
 def _find_opening(head: bytes, opening: bytes, count: int) -> int:

@@ -199,6 +199,7 @@ class XmlParser:
 
     def feed_any(self, data: bytes, first: int, last: int) -> list[Event]:
         """Parse ``data``, which begins and ends in these lines, with HTML's entities translated."""
+        self._tags += data.count(b"<")
         try:
             return self.feed(self.entities.translate(data), last)
         except UnknownEntity as unknown:
@@ -206,12 +207,6 @@ class XmlParser:
             line = first + data.count(b"\n", 0, unknown.at)
             detail = f"the entity &{unknown.name}; is neither XML's nor HTML's"
             raise FeedError("unknown_entity", detail, line=line) from None
-
-    def count_tags(self, data: bytes, line: int) -> None:
-        """Raise FeedError ``limit_exceeded`` if the tags since the last record take too much memory."""
-        self._tags += data.count(b"<")
-        if self._is_heavy:
-            raise self.too_much(line)
 
     @property
     def _is_heavy(self) -> bool:

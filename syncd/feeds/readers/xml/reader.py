@@ -217,7 +217,6 @@ class XmlReader(FeedReader):
 
     def _loose(self, data: bytes) -> Iterator[Record]:
         self._trusted = False
-        self._parser.count_tags(data, self._line)
         first = self._line
         self._line += data.count(b"\n")
         yield from self._records(self._parser.feed_any(data, first, self._line))

@@ -1,7 +1,7 @@
 """The tree of an XML document: lxml's pull parser, its elements, the part that is kept in memory, the markup around a record."""
 
 import re
-from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple, cast
 from xml.sax.saxutils import quoteattr
 
@@ -177,7 +177,12 @@ def enclosing_markup(record: etree._Element | Slice) -> tuple[str, str]:
     after: list[str] = []
     for parent, below in zip(chain, [*chain, child][1:], strict=True):
         start, name = _start_tag(parent)
-        before += [start, *_preceding(parent, below, tag)]
+        before.append(start)
+        for other in islice(parent, _MAX_HEAD_ELEMENTS):
+            if other is below:
+                break
+            if local(other) != tag:  # but other records, and placeholders of records
+                before.append(etree.tostring(other, encoding="unicode", with_tail=False))
         after.append(f"</{name}>")
     return "\n".join([*before, ""]), "\n".join([*after[::-1], ""])
 
@@ -192,12 +197,3 @@ def _start_tag(element: etree._Element) -> tuple[str, str]:
         members.append((prefixes.get(uri[1:], "") + name, str(value)))
     name = f"{element.prefix}:{local(element)}" if element.prefix else local(element)
     return f"<{name}{''.join(f' {key}={quoteattr(value)}' for key, value in members)}>", name
-
-
-def _preceding(parent: etree._Element, child: etree._Element | None, record_tag: str) -> Iterator[str]:
-    """Yield the elements before ``child``, but for other records and for placeholders of records."""
-    for count, sibling in enumerate(parent.iterchildren()):
-        if sibling is child or count >= _MAX_HEAD_ELEMENTS:
-            return
-        if local(sibling) != record_tag:
-            yield etree.tostring(sibling, encoding="unicode", with_tail=False)
