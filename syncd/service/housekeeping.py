@@ -25,8 +25,8 @@ from syncd.logs import Event
 from syncd.service.clock_check import ClockCheck
 from syncd.service.configured_feeds import FeedsInForce
 from syncd.store import Store, Tx, feeds, history, jobs, notices, replies, runs
-from syncd.sync.run import Feed, Host
-from syncd.views import overdue_words
+from syncd.sync.run import Host
+from syncd.views import overdue_feeds, overdue_words
 
 log = structlog.get_logger("syncd.service")
 
@@ -120,10 +120,11 @@ class Housekeeping:
         now = self._store.now().instant
         if not self._clock.trusts(now):
             return
-        paused = self._store.read(feeds.paused)
-        for feed in self._feeds.feeds.values():
-            if feed.name not in paused:
-                self._report_silence(feed, now)
+        configs = {name: feed.config for name, feed in self._feeds.feeds.items()}
+        paused, overdue = self._store.read(lambda tx: (feeds.paused(tx), overdue_feeds(tx, configs.values())))
+        for name, last in overdue.items():
+            if name not in paused:
+                self._report_silence(name, last, configs[name].expect_every or timedelta(0))
         self._store.write(_note_day)
         for prune, keep in (
             (history.prune, self._keep),
@@ -138,18 +139,11 @@ class Housekeeping:
         while self._store.write(lambda tx: prune(tx, before, BATCH)) >= BATCH:
             pass
 
-    def _report_silence(self, feed: Feed, now: datetime) -> None:
-        """Note and log that the feed is overdue, once a period, if its last file is older than ``expect_every``."""
-        every = feed.config.expect_every
-        if not every:
-            return
-        newest = self._store.read(lambda tx: runs.last_file(tx, feed.name))
-        last = newest.claimed_at if newest is not None else None
-        if last is None or now - last <= every:
-            return
+    def _report_silence(self, feed: str, last: datetime, every: timedelta) -> None:
+        """Note and log that the feed, whose last file came at ``last``, is overdue, once a period."""
         reason = overdue_words(last, every, self._zone)
-        if self._store.write(lambda tx: notices.note_silence(tx, feed.name, last, every, reason)):
-            log.warning(Event.FEED_OVERDUE, feed=feed.name, last=last, expected_every=str(every))
+        if self._store.write(lambda tx: notices.note_silence(tx, feed, last, every, reason)):
+            log.warning(Event.FEED_OVERDUE, feed=feed, last=last, expected_every=str(every))
 
 
 def _note_day(tx: Tx) -> None:

@@ -6,7 +6,7 @@ import math
 import os
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -99,9 +99,10 @@ class Readiness:
 
     async def parts(self) -> dict[str, str]:
         """Return the state of each part of the service now: "ok", or its fault."""
+        drop = self._settings.drop.folder
         state = {
-            "store": await self._store_state(),
-            "disk": await self._disk_state(),
+            "store": await _answer(self._store.write_async(facts.prove_writable)),
+            "disk": await _answer(asyncio.to_thread(disk_fault, drop, scratch_folder(self._settings))),
             "sync": self._sync_state(),
             "watcher": "ok" if self._watcher.running.is_set() else "not running",
             "loop": "ok" if self.lag < LAG else f"late by {self.lag:.1f} s",
@@ -118,30 +119,23 @@ class Readiness:
         """Return whether the worker made progress, or slept as it should, in the last ``within`` seconds."""
         return self._sync.is_alive() and self._sync.silence < within
 
-    async def _store_state(self) -> str:
-        try:
-            async with asyncio.timeout(ANSWER):
-                await self._store.write_async(facts.prove_writable)
-        except TimeoutError:
-            return f"no answer within {ANSWER:g} s"
-        except StoreError as error:
-            return str(error)
-        return "ok"
-
-    async def _disk_state(self) -> str:
-        drop = self._settings.drop.folder
-        try:
-            async with asyncio.timeout(ANSWER):
-                return await asyncio.to_thread(disk_fault, drop, scratch_folder(self._settings)) or "ok"
-        except TimeoutError:
-            return f"no answer within {ANSWER:g} s"
-
     def _sync_state(self) -> str:
         if not self._sync.is_alive():
             return "not running"
         if self._sync.silence >= SILENCE:
             return f"no progress for {self._sync.silence:.0f} s"
         return self._sync.trouble or "ok"
+
+
+async def _answer(fault: Awaitable[str | None]) -> str:
+    """Return the fault of a part, or "ok" if it has none."""
+    try:
+        async with asyncio.timeout(ANSWER):
+            return await fault or "ok"
+    except TimeoutError:
+        return f"no answer within {ANSWER:g} s"
+    except StoreError as error:
+        return str(error)
 
 
 async def tell_status(notifier: SystemdNotifier, readiness: Readiness) -> None:

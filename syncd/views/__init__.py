@@ -147,11 +147,16 @@ def source_words(source: dict[str, Any], zone: tzinfo | None) -> str:
     return words + (f"; next {when(source['nextFetch'])}" if source["nextFetch"] else "")
 
 
-def overdue_feeds(tx: Tx, configs: Iterable[FeedConfig]) -> set[str]:
+def overdue_feeds(tx: Tx, configs: Iterable[FeedConfig]) -> dict[str, datetime]:
+    """Return the feeds that are overdue, each with the time of its last file."""
     expecting = {config.name: config for config in configs if config.expect_every}
     last = runs.last_runs(tx, expecting)
     expected = {name: _expected_after(last[name].file, config) for name, config in expecting.items()}
-    return {name for name, until in expected.items() if until is not None and tx.now.instant > until}
+    return {
+        name: until - (expecting[name].expect_every or timedelta(0))
+        for name, until in expected.items()
+        if until is not None and tx.now.instant > until
+    }
 
 
 def _expected_after(last: domain.Run | None, config: FeedConfig | None) -> datetime | None:

@@ -83,20 +83,16 @@ class Question:
 async def about_held(visit: Visit, number: int) -> Question:
     """Return the question whether to approve or reject a run. Raises Conflict if it is not held."""
 
-    def read(tx: Tx) -> tuple[Run, dict[str, Any], ShownPlan, Card]:
+    def read(tx: Tx) -> Question:
         run = runs.get(tx, number)
         if (shown := plan_of(tx, run)) is None:
             raise Conflict(f"run {number} is {run.state}; only a held run can be approved or rejected")
-        return (
-            run,
-            would_archive_of(tx, shown, SHOWN) or {"total": 0, "jobs": []},
-            shown,
-            card_of(tx, visit.console, run, shown),
-        )
+        going = would_archive_of(tx, shown, SHOWN) or {"total": 0, "jobs": []}
+        counts = replace(run.planned or RunCounts(), archived=going["total"])
+        card = card_of(tx, visit.console, run, shown)
+        return Question(run, counts, shown.plan, jobs=going["jobs"], card=card)
 
-    run, going, shown, card = await visit.read(read)
-    counts = replace(run.planned or RunCounts(), archived=going["total"])
-    return Question(run, counts, shown.plan, jobs=going["jobs"], card=card)
+    return await visit.read(read)
 
 
 async def about_rekey(visit: Visit, number: int) -> Question:
@@ -105,13 +101,8 @@ async def about_rekey(visit: Visit, number: int) -> Question:
     def read(tx: Tx) -> Question:
         run, shown = to_rekey(tx, number)
         counts = rekeyed_counts(run.planned or RunCounts(), len(shown.pairs))
-        return Question(
-            run,
-            counts,
-            shown.plan,
-            rekeys=rekeys_of(tx, shown, SHOWN),
-            card=card_of(tx, visit.console, run, shown),
-        )
+        rekeys, card = rekeys_of(tx, shown, SHOWN), card_of(tx, visit.console, run, shown)
+        return Question(run, counts, shown.plan, rekeys=rekeys, card=card)
 
     return await visit.read(read)
 

@@ -104,11 +104,6 @@ def state(visit: Visit, tx: Tx) -> object:
     return employers.get(tx, number), keys_of(tx, number)
 
 
-@live(state)
-async def show(visit: Visit) -> web.StreamResponse:
-    return await show_employer(visit)
-
-
 async def show_employer(visit: Visit) -> web.StreamResponse:
     number, page = visit.path_number("employer"), visit.number("page")
     employer, infos, active = await visit.read(
@@ -268,7 +263,7 @@ def _span(name: str, text: str) -> timedelta:
 
 ROUTES = {
     "/employers": {"GET": list_employers, "POST": add},
-    "/employers/{number}": {"GET": show, "POST": rename},
+    "/employers/{number}": {"GET": live(state)(show_employer), "POST": rename},
     "/employers/{number}/keys": {"GET": list_keys, "POST": create},
     "/employers/{number}/keys/{key}/rotate": {"GET": ask_rotation, "POST": rotate},
     "/employers/{number}/keys/{key}/revoke": {"GET": partial(_ask, action="revoke"), "POST": revoke},

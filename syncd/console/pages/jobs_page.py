@@ -50,29 +50,28 @@ async def list_jobs(visit: Visit) -> web.StreamResponse:
     def read(tx: Tx) -> dict[str, Any]:
         everyone = sorted(employers.all(tx), key=lambda employer: employer.name)
         names = [employer.name for employer in everyone] if len(everyone) <= LISTED else []
+        shown: dict[str, Any] = {
+            "owner": None,
+            "everywhere": False,
+            "totals": [],
+            "unsearched": 0,
+            "jobs": [],
+        }
         many = len(everyone) > 1 and not (visit.text("employer") or feed)
         if many and (q is not None or (names and not visit.wants_json)):
             total, by_owner, unsearched = _search_all(tx, everyone, q, status, limit)
-            headers = [header_json(header, owner) for owner, _, some in by_owner for header in some]
-            totals = [(owner.name, number, len(some)) for owner, number, some in by_owner]
-            return {
-                "owner": None,
-                "everywhere": True,
-                "totals": totals,
-                "unsearched": unsearched,
-                "employers": names,
-                "jobs": headers,
-            } | paging(total, 1, MAX_NUMBER)
-        owner, total, headers = _owner(tx, visit, everyone), 0, list[dict[str, Any]]()
+            shown |= {"everywhere": True, "unsearched": unsearched}
+            shown["totals"] = [(owner.name, number, len(some)) for owner, number, some in by_owner]
+            shown["jobs"] = [header_json(header, owner) for owner, _, some in by_owner for header in some]
+            return shown | {"employers": names} | paging(total, 1, MAX_NUMBER)
+        owner, total = _owner(tx, visit, everyone), 0
         if owner is not None:
             feed_id = (feeds.find(tx, feed, owner.id) or 0) if feed else None  # no feed has the id 0
             total, listed = jobs.page(
                 tx, owner.id, q=q, status=status, page=page, page_size=limit, feed_id=feed_id
             )
-            headers = [header_json(header, owner) for header in listed]
-        shown: dict[str, Any] = {"owner": owner, "everywhere": False, "totals": [], "unsearched": 0}
-        shown |= {"employers": names, "jobs": headers}
-        return shown | paging(total, page, limit)
+            shown["jobs"] = [header_json(header, owner) for header in listed]
+        return shown | {"owner": owner, "employers": names} | paging(total, page, limit)
 
     values = await visit.read(read)
     if visit.wants_json:
