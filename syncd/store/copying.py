@@ -17,14 +17,13 @@ from syncd.errors import StoreError
 from syncd.store import schema
 from syncd.store.database import Database
 from syncd.store.model import sql
-from syncd.store.model.tables import JobSearchStale, metadata
+from syncd.store.model.tables import metadata
 from syncd.store.store import Store, database_at
 from syncd.store.transactions import Tx, reading
 
 _PAGE = 2_000
 _UTC = ZoneInfo("UTC")
-#: All tables but that of the jobs that a search index lacks, which each store has for itself.
-_TABLES = [table for table in metadata.sorted_tables if table.name != JobSearchStale.__tablename__]
+_TABLES = metadata.sorted_tables
 #: Settings that each store has for itself: the state of its index, the transactions of its sessions, the note of a backup.
 _OWN_SETTINGS = ("job_search", "commit %", "backup")
 _encode = msgspec.msgpack.Encoder().encode

@@ -71,5 +71,4 @@ def among(everyone: Collection[Employer], name_or_id: str | int) -> Employer:
 
 
 def all(tx: Tx) -> list[Employer]:
-    """Return every employer, by id."""
     return tx.all(_ALL)

@@ -35,7 +35,6 @@ def last_seen(tx: Tx) -> datetime | None:
 
 
 def note_seen(tx: Tx) -> None:
-    """Store the time as seen."""
     put(tx, "clock", str(micros(tx.now.instant)))
 
 

@@ -229,7 +229,6 @@ _ACTIVE_BY_FEED = sql.Statement(
 
 
 def count_active(tx: Tx, feed_id: int) -> int:
-    """Return how many active jobs the feed owns."""
     return tx.scalar(_COUNT_ACTIVE, feed_id=feed_id) or 0
 
 

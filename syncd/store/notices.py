@@ -282,7 +282,6 @@ def assign(tx: Tx, way: str, most: int) -> list[Outgoing]:
 
 
 def last_sent(tx: Tx, way: str) -> datetime | None:
-    """Return when something was last sent to ``way``."""
     return optional_instant(tx.scalar(_LAST_SENT, way=way))
 
 
@@ -296,7 +295,6 @@ def failed(tx: Tx, message: Sequence[Outgoing], due: datetime, error: str) -> No
 
 
 def sent(tx: Tx, message: Sequence[Outgoing]) -> None:
-    """Mark the notices of the message as sent."""
     tx.many(_SENT, [(micros(tx.now.instant), each.id) for each in message])
 
 

@@ -66,7 +66,10 @@ class Store:
         self._session = database.writer()
         try:
             with translating(database.errors, database.translated):
-                self._prepare()
+                tx = self._tx(self._session)
+                schema.bring_up(database, self._session, tx)
+                places.load_shipped(self._session, tx)
+                database.index.prepare(self._session)
         except BaseException:
             self._session.close()
             raise
@@ -77,12 +80,6 @@ class Store:
         self.look_up = self._readers.look_up
         self.write, self.begin_write = self._writer.write, self._writer.begin_write
         self.write_async = self._writer.write_async
-
-    def _prepare(self) -> None:
-        tx = self._tx(self._session)
-        schema.bring_up(self.database, self._session, tx)
-        places.load_shipped(self._session, tx)
-        self.database.index.prepare(self._session)
 
     @classmethod
     def open(

@@ -132,7 +132,6 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        """The number of functions that wait."""
         return len(self._requests) + len(self._tasks)
 
     @property

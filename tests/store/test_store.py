@@ -30,7 +30,7 @@ def opened(path: Path, **options: Any) -> Store:
 def belongs(thing: Any, name: str | None, kind: str, _reflected: bool, _other: object, dialect: str) -> bool:
     """Return whether a thing of the schema is of this database and known to the tables: a search index is not."""
     if kind == "table":
-        return name not in search_index.TABLES
+        return name not in {*search_index.TABLES, "job_search_stale"}
     only = thing._ddl_if if kind == "index" else None
     return name != search.INDEX and (only is None or only.dialect == dialect)
 

@@ -157,19 +157,6 @@ class JobDay(Table, table=True):
     n: int
 
 
-class JobSearchStale(Table, table=True):
-    """A job that is not as the search index (``search_index``) has it: with its place and text there. Written by the triggers on
-    ``job``: a migration that rebuilds that table has to make them again. Of a job that is gone there is only this, so nothing
-    here is a foreign key."""
-
-    __table_args__ = {"sqlite_with_rowid": False}
-
-    employer_id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
-    job_id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
-    place: int = Field(sa_type=BigInteger)
-    indexed: str = Field(sa_type=Text)
-
-
 class HistoryRow(Table, table=True):
     """One change of one job. Outlives the job and the run: neither is a foreign key. ``version`` is the job's after the
     change; ``before`` the old values of the fields that changed (none for a create); ``state``, now and then, those of all

@@ -106,7 +106,6 @@ def _message(error: psycopg.Error) -> str:
 
 
 def is_conflict(error: BaseException) -> bool:
-    """Return whether a row was refused because another row has its key."""
     return isinstance(error, errors.UniqueViolation)
 
 
@@ -149,11 +148,19 @@ class NamedLocks:
         with store_errors():
             driver = self._connect()
         with closing(driver):
-            lock = _locked(driver, name)
-            if lock is None:
+            key = int.from_bytes(sha256(f"syncd {name}".encode()).digest()[:8], signed=True)
+            with store_errors():
+                driver.execute(_NOTICE)
+                ((process,),) = driver.execute(_PROCESS)
+                if process != driver.info.backend_pid:
+                    raise StoreError(
+                        "store.url leads to a pooler, which cannot hold locks: set store.lock_url"
+                    )
+                ((mine,),) = driver.execute(_LOCK, (key,))
+            if not mine:
                 yield False
                 return
-            held = self._held
+            held, lock = self._held, Held(name, process, key)
             held.append(lock)
             try:
                 yield True
@@ -182,15 +189,3 @@ class NamedLocks:
             return fn(tx)
 
         return checked
-
-
-def _locked(driver: Connection, name: str) -> Held | None:
-    """Return the lock if it is this connection's now, None if another has it."""
-    key = int.from_bytes(sha256(f"syncd {name}".encode()).digest()[:8], signed=True)
-    with store_errors():
-        driver.execute(_NOTICE)
-        ((process,),) = driver.execute(_PROCESS)
-        if process != driver.info.backend_pid:
-            raise StoreError("store.url leads to a pooler, which cannot hold locks: set store.lock_url")
-        ((mine,),) = driver.execute(_LOCK, (key,))
-    return Held(name, process, key) if mine else None

@@ -110,10 +110,16 @@ _CREATE = (
     "CREATE VIRTUAL TABLE job_search USING fts5"
     "(search, tokenize = 'trigram case_sensitive 1', content = '', columnsize = 0)"
 )
+#: A job that is not as the index has it, with its place and text there: of one that is gone there is only this.
+_CREATE_STALE = (
+    "CREATE TABLE IF NOT EXISTS job_search_stale (employer_id INTEGER NOT NULL, job_id INTEGER NOT NULL,"
+    " place BIGINT NOT NULL, indexed TEXT NOT NULL, PRIMARY KEY (employer_id, job_id)) WITHOUT ROWID"
+)
 _NOTE = (
     f"OLD.id <= {_MARK} BEGIN INSERT OR IGNORE INTO job_search_stale (employer_id, job_id, place, indexed)"
     f" VALUES (OLD.employer_id, OLD.id, {_PLACE_OF.format('OLD')}, OLD.search); END"
 )
+#: A migration that rebuilds the table of jobs has to make them again.
 _TRIGGERS = (
     "CREATE TRIGGER IF NOT EXISTS job_search_changed AFTER UPDATE OF search, status ON job"
     f" WHEN (OLD.search <> NEW.search OR OLD.status <> NEW.status) AND {_NOTE}",
@@ -212,6 +218,7 @@ def _rebuild(session: Session) -> None:
     pages, and fail if they are damaged. The pages stay, unused, until a VACUUM."""
     session.begin()
     try:
+        session.execute(_CREATE_STALE)
         session.execute("DELETE FROM job_search_stale")
         session.execute("PRAGMA writable_schema = ON")
         try:

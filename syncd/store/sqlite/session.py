@@ -63,7 +63,6 @@ def translated(error: BaseException) -> BaseException:
 
 
 def is_conflict(error: BaseException) -> bool:
-    """Return whether a row was refused because another row has its key."""
     return isinstance(error, sqlite3.IntegrityError) and error.sqlite_errorcode in _TAKEN
 
 

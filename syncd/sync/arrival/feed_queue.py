@@ -82,11 +82,7 @@ class FeedQueue:
     @property
     def fault(self) -> str | None:
         """The reason for which the feed alone, or a file of it, is not worked on; None if all is well with it."""
-        return self.waiting if self.waiting and self.degraded else self._unopened
-
-    @property
-    def _unopened(self) -> str | None:
-        return unopened(self.feed.folder, self.unexpected)
+        return self.waiting if self.waiting and self.degraded else unopened(self.feed.folder, self.unexpected)
 
     def serves(self, feed: Feed) -> bool:
         """Return whether this queue is valid for ``feed`` as it is configured now."""
@@ -128,7 +124,7 @@ class FeedQueue:
             self._pause(feed, error)
         else:
             self._failures = 0
-            if not (self.degraded and self._unopened):
+            if not (self.degraded and unopened(feed.folder, self.unexpected)):
                 if self.waiting:
                     log.info(Event.FEED_RESUMED, feed=feed.name)
                 self.waiting, self.degraded = None, False

@@ -10,6 +10,7 @@ import stat
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -243,18 +244,17 @@ class LyingFile:
 def look_into(folder: Path, settle: float, marker: str | None, max_files: int) -> tuple[int, list[LyingFile]]:
     """Return how many things lie in the folder of a feed, and the first ``max_files`` by name. ``settle`` as in ``Settling``,
     ``marker`` as in ``Inbox``. Raises OSError, UnusableFolder."""
-    inbox = Inbox(folder, marker, Settling(settle, Host(), by_age=True))
+    inbox, lying = Inbox(folder, marker, Settling(settle, Host(), by_age=True)), list[LyingFile]()
     with folders.open_folder(folder) as opened:
         names = sorted(set(os.listdir(opened)) - {folders.CLAIMED, folders.DONE, folders.FAILED})
-        files_there = [_lying_file(inbox, opened, name, marker) for name in names[:max_files]]
-    return len(names), [file for file in files_there if file is not None]
+        for name in names[:max_files]:
+            with suppress(FileNotFoundError):
+                lying.append(_lying_file(inbox, opened, name, marker))
+    return len(names), lying
 
 
-def _lying_file(inbox: Inbox, folder: int, name: str, marker: str | None) -> LyingFile | None:
-    try:
-        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
+def _lying_file(inbox: Inbox, folder: int, name: str, marker: str | None) -> LyingFile:
+    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     file = inbox.look_at(folder, name)
     why = file.why if isinstance(file, Waiting | UnexpectedFile) else ITS_TURN
     if file is None:

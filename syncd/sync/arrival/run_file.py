@@ -77,7 +77,8 @@ def file_with_reports(ctx: ArrivalContext, feed: Feed, file: DropFile, run: Run)
     def attempt(reports: Reports) -> None:
         file_away(file, run.id, place, reports, ctx.host)
 
-    ctx.write(partial(_note_reader, feed=feed))
+    config = feed.config  # the names and the language with which the partner of the feed reads his reports
+    ctx.write(lambda tx: note_letter(tx, feed.name, letter_for(config, feeds.memory(tx, feed.id).names)))
     try:
         ctx.retried(lambda: attempt(partial(written_reports, ctx.store, run.id)))
     except FileNotFoundError:
@@ -90,11 +91,6 @@ def file_with_reports(ctx: ArrivalContext, feed: Feed, file: DropFile, run: Run)
         log.exception(Event.FEED_FAULT, reason=fault.detail)
         ctx.retried(lambda: attempt(lambda _rejected: {}))  # no report is to hold up the feed
     ctx.host.step("filed")
-
-
-def _note_reader(tx: Tx, feed: Feed) -> None:
-    """Store the names and the language with which the partner of the feed reads his reports."""
-    note_letter(tx, feed.config.name, letter_for(feed.config, feeds.memory(tx, feed.id).names))
 
 
 def end_as_failed(ctx: ArrivalContext, run: Run, reason: str, *, poison: bool = False) -> Run:

@@ -1,7 +1,7 @@
 """The two reports beside a run's file, as JSON and as a page (docs/reconciliation.md "After a run").
 
 The page has no script, loads nothing from another address, and every value of the file is escaped. Its headline and the next
-steps are from ``words``, all other words from ``templates/report.html.j2``."""
+steps are from ``sentences``, all other words from ``templates/report.html.j2``."""
 
 import os
 import re
@@ -25,7 +25,6 @@ from syncd.languages import Language
 from syncd.store import Store, Tx, runs
 from syncd.sync import files, folders
 from syncd.sync.report import sentences
-from syncd.sync.report.files import words
 from syncd.sync.report.kinds import Kind, Kinds
 from syncd.sync.report.letter import Letter, letter_of
 from syncd.sync.report.reports import partner_report, write_json
@@ -99,7 +98,7 @@ def render_html(report: Mapping[str, Any], letter: Letter, zone: tzinfo = UTC) -
     """Return the page for a partner's report (``reports.partner_report``), whose iterators are read to the end. ``zone``: of its
     times."""
     say, reason = letter.say, report["reason"]
-    tone, headline, next_steps = words.of(report, say)
+    tone, headline, next_steps = sentences.outcome(report, say)
     if reason is not None and report["state"] == RunState.FAILED:
         reason = sentences.file_fault(letter, reason)
     elif report["shape"]["gone"]:
@@ -129,7 +128,7 @@ def render_html(report: Mapping[str, Any], letter: Letter, zone: tzinfo = UTC) -
         remarks=remarks,
         changes=changes,
         listed_changes=sum(number for _, _, number in changes),
-        counts=words.counts(report, say),
+        counts=sentences.counts(report, say),
     )
 
 
@@ -202,7 +201,7 @@ def _changes(
         groups.keep(groups.kinds.add_warning(row["action"], ""), row)
     return [
         (
-            letter.say(words.ACTIONS.get(group.kind.code, "Changed jobs")),
+            letter.say(sentences.ACTIONS.get(group.kind.code, "Changed jobs")),
             [
                 (row["referenceId"], [letter.column(f"/{name}") or name for name in map(str, row["fields"])])
                 for row in group.rows

@@ -126,9 +126,9 @@ def _columns(config: FeedConfig, names: list[str], say: Language) -> list[Column
             added = _column(config, known, part, field, say)
             if (before := by_name.get(added.name)) is not None:
                 first = before if before.required or not added.required else added
-                example = (
-                    added.example if _option(config.mapping, field.name, "derive") is None else before.example
-                )
+                made = config.mapping.fields.get(field.name)
+                is_derived = isinstance(made, dict) and "derive" in made
+                example = before.example if is_derived else added.example
                 added = first._replace(field=f"{before.field}, {added.field}", example=example)
             by_name[added.name] = added
     return [*by_name.values()]
@@ -183,12 +183,6 @@ def _example(mapping: FieldMapping, name: str, part: str, say: Language) -> str:
     # the entries of catalogues have English names, and a feed that has no mapping takes no other
     example = _EXAMPLES[part] if part in _ENTRIES and not mapping.maps else say(_EXAMPLES[part])
     return example.replace(", ", _BETWEEN) if part == "locations" and _BETWEEN in name else example
-
-
-def _option(mapping: FieldMapping, field: str, key: str) -> object:
-    """Return the value of a key of the field's right-hand side, None if it has none."""
-    expression = mapping.fields.get(field)
-    return expression.get(key) if isinstance(expression, dict) else None
 
 
 def _own_word(mapping: FieldMapping, field: str) -> str | None:
