@@ -17,7 +17,8 @@ from syncd.errors import ConfigError, FeedError, Invalid, Problem
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.columns import ColumnSearch, Guess, page_at
 from syncd.feeds.drafting.draft_text import YEARLY_ABOVE, DraftPlan, Findings, render
-from syncd.feeds.drafting.guessing import guess_fields, repeated_reference
+from syncd.feeds.drafting.guessing import OF_PROGRAMS, guess_fields, repeated_reference
+from syncd.feeds.drafting.left_out import starts_ahead
 from syncd.feeds.drafting.structured_guesses import guess_status
 from syncd.feeds.drafting.survey import RECORDS, Paging, Survey, paging_of, survey_file
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, MappedRow, UnknownCounter
@@ -33,7 +34,7 @@ _COMPARED = NEEDED[1:]
 _ADDRESSES = (URL_FIELD, EMAIL_FIELD)
 #: For these a preset has a default, or most feeds have nothing. A guess counts where it finds more in the file.
 _OPTIONAL = ("categories", "positionType", "salary", "closeDate", "status")
-_OVERRIDDEN = (*NEEDED, *_ADDRESSES, *_OPTIONAL)
+_OVERRIDDEN = (*NEEDED, *_ADDRESSES, *_OPTIONAL, "confidential")
 #: The name of an address to apply at, which goes before one that may be the posting's own page.
 _APPLY = re.compile("appl|postul|candidat")
 #: The least score of a preset that is tried, and the most presets.
@@ -200,6 +201,7 @@ class Drafter:
             for rule in rules
             if not rule.certain
         ]
+        doubts += starts_ahead(self._findings.columns, self._findings.today)
         if (status := best.plan.fields.get("status")) and not status.columns:
             doubts.append(status.why)
         return Draft(text, config, config.preset, self._survey, self._findings.paging, (*doubts,))
@@ -226,14 +228,17 @@ class Drafter:
         status = self._guesses.get("status")
         if status and not status.columns and not plain.own["status"]:
             fields["status"] = status
-        # an address to which all records lead is not that of a job
-        if len(plain.pages) == 1 and plain.pages.total() == plain.read > 1 and URL_FIELD not in fields:
+        # an address to which all records lead is not that of a job, nor is that of an API
+        no_pages = len(plain.pages) == 1 or all(map(OF_PROGRAMS.match, plain.pages))
+        if no_pages and plain.pages.total() == plain.read > 1 and URL_FIELD not in fields:
             fields |= _without_page(plain.read, EMAIL_FIELD in mapped)
         return self._try(replace(plain.plan, fields=fields)) if fields else plain
 
     def _is_better(self, guess: Guess, plain: Trial, mapped: Mapping[str, Any]) -> bool:
         """Return whether the guess serves more records than the field of the preset, or it alone reads the file."""
         name = guess.field
+        if name == "confidential":
+            return name not in mapped
         if name in _OPTIONAL:
             if not guess.columns:
                 return False
@@ -301,7 +306,7 @@ def _draft_status(unread: Guess) -> Guess:
 
 def _without_page(records: int, has_email: bool) -> dict[str, Guess]:
     """Return the fields that take an address away from a preset."""
-    why = f"the address that the preset reads is the same in all {records:,} records; if people apply there, delete the line"
+    why = f"the address of the preset leads to one page in all {records:,} records, or to an API; delete the line to take it"
     routing: object = {"prefer": [EMAIL_FIELD]} if has_email else False
     return {
         URL_FIELD: Guess(URL_FIELD, False, why),

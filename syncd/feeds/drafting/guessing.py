@@ -49,6 +49,8 @@ _KINDS = {"position": "types", "category": "categories"}
 _DATA_TYPES = frozenset(
     "array boolean cdata date datetime decimal email float html integer number string text url xhtml xml".split()
 )
+#: The address of an API: of a record as JSON, and not of its page.
+OF_PROGRAMS = re.compile(r"https?://(?:api\.|[^/]+/(?:[^?#]*/)?(?:api|wp-json|odata)/)", re.IGNORECASE)
 #: The member with the kind of a JSON-LD node, and the kind that is a job.
 KIND, POSTING = "@type", "JobPosting"
 
@@ -68,6 +70,7 @@ def guess_fields(columns: ColumnSearch, today: str) -> dict[str, Guess]:
         position,
         salary,
         status,
+        _guess_confidential(columns),
         _guess_address(columns, URL_FIELD, "url", "host"),
         _guess_address(columns, EMAIL_FIELD, "email"),
     )
@@ -239,6 +242,14 @@ def _typed(columns: ColumnSearch, fit: Sequence[Column]) -> tuple[list[Column], 
     return [*[c for c in typed if not _has_hours(c)][:1], *hours], flags
 
 
+def _guess_confidential(columns: ColumnSearch) -> Guess | None:
+    """Return the column of yes and no that hides the name of the employer."""
+    flags = columns.named("confidential", lambda c: c.share("flag") == 1)[:1]
+    return (
+        columns.guess("confidential", flags, flags[0].selector, "by its name; yes and no") if flags else None
+    )
+
+
 def _codes(column: Column) -> dict[str, str]:
     """Return the meanings of the letters in a column whose name has their words: F and P in "Full/Part Time"."""
     words = name_key(_GLUED.sub(" ", column.selector)).split()
@@ -308,6 +319,8 @@ def _doubt(column: Column, columns: ColumnSearch, field: str) -> str:
     mailbox = field == EMAIL_FIELD and column.rank(field) is not None
     if column.different == 1 < columns.records and not mailbox:
         return f"is the same in all {column.filled:,} records that have it"
+    if field == URL_FIELD and all(map(OF_PROGRAMS.match, column.samples)):
+        return "is for programs, not for people"
     if len(column.pages) == 1 < columns.records and not mailbox:
         return f"leads to the same page in all {column.filled:,} records that have it"
     return ""

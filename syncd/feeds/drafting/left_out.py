@@ -66,6 +66,23 @@ def records_to_leave_out(columns: ColumnSearch, used: Collection[str], today: st
     return sorted((rule for rule in rules if rule.records or rule.certain), key=lambda rule: not rule.certain)
 
 
+def starts_ahead(columns: ColumnSearch, today: str) -> list[str]:
+    """Return a doubt about each column of the days on which postings begin, where such a day is after ``today``."""
+    doubts = []
+    for column in columns.all:
+        ahead, words = sum(day > today for day in column.days), _words(column)
+        if (
+            ahead
+            and words & LEFT_OUT["starts"]
+            and not words & LEFT_OUT["ends"]
+            and column.rank("closeDate") is None
+        ):
+            doubts.append(
+                f"{column.selector} is after today in {ahead:,} record{'s' * (ahead != 1)}, but these would be live at once"
+            )
+    return doubts
+
+
 def columns_of_counts(columns: ColumnSearch) -> tuple[Column, Column] | None:
     """Return the columns of the number of positions and of those that are filled."""
     counts = [(column, _words(column)) for column in columns.all if column.share("number") > _MOST]

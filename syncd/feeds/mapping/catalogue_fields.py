@@ -31,14 +31,16 @@ _PART_TIME = r"part ?timers?|part ?time|partime|half ?time|pt|p t|rpt|ppt|regpt|
 #: Position type → the words for it.
 _WORDS: dict[int, str] = {
     FULL: rf"{_FULL_TIME}|rft|pft|tcr|regft|permanente?s?|perm|regular|reg|regulier|reguliere"
-    r"|indefinite|indeterminee?|duree indeterminee|cdi|employee|direct (?:hire|placement)|salarie",
-    PART: rf"{_PART_TIME}|part|per diem|job share",
+    r"|indefinite|indeterminee?|duree indeterminee|cdi|indeterminate|continuing|employee|direct (?:hire|placement)|salarie",
+    PART: rf"{_PART_TIME}|part|per diem|prn|job share",
     CONTRACT: r"contracts?|contractor|contractual|contractuel(?:le)?|contrat|fixed ?term|duree determinee|determinee?|cdd"
+    r"|determinate|sessional|locum|secondment|vacataire"
     r"|term|freelancer?|self employed|independent|autonome|travailleur autonome|pigiste|(?:a la )?pige"
     r"|(?:per |par )?proje(?:c)?t",
     TEMP: r"temporary|temporaire|temp|tmp|tpt|tft|tpo|tct|seasonal|saisonni(?:er|ere)|summer|ete|students?|etudiante?|interns?"
     r"|internships?|stage|stagiaire|co ?op|apprentice|apprenticeship|apprentie?|alternance|trainee|casual|occasional"
     r"|occasionnel(?:le)?|relief|replacement|remplacement|surnumeraire|on call|sur appel|rappel"
+    r"|auxiliary|auxiliaire|interim|interimaire"
     r"|(?:maternity|mat|parental) leave(?: cover(?:age)?)?|conge (?:(?:de )?maternite|parental)",
     VOLUNTEER: r"volunteer|volunteering|volontaire|benevole|benevolat|unpaid",
 }

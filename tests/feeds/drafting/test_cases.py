@@ -136,6 +136,10 @@ def test_a_constant_says_what_it_does_to_how_many_records(tmp_path: Path) -> Non
         ("companyUrl", "https://acme.example/{n}"),
         ("logo", "https://acme.example/{n}.png"),
         ("info", "https://acme.example"),
+        ("self", "https://acme.example/{n}"),
+        ("edit_url", "https://acme.example/jobs/{n}/edit"),
+        ("href", "https://api.acme.example/v1/jobs/{n}"),
+        ("url", "https://acme.example/rest/api/jobs/{n}"),
         ("vendorMail", "jobs{n}@vendor.example"),
         ("info", "info@acme.example"),
     ],
@@ -159,6 +163,30 @@ def test_the_parent_of_an_address_counts_and_one_mailbox_for_all_is_taken(tmp_pa
     ]
     (tmp_path / "f").write_text(json.dumps(jobs))
     assert [job["applicationEmail"] for job in jobs_in(tmp_path / "f")] == ["jobs@acme.example"] * 4
+
+
+def test_a_posting_that_begins_later_is_named(tmp_path: Path) -> None:
+    begin = {
+        "Publish date": ["2026-10-01", "2027-02-01", "2026-11-01", "2027-03-01"],
+        "Posting end date": ["2027-04-01"] * 4,
+    }
+    jobs = [
+        clerk(n) | {"apply": f"https://x.ca/{n}"} | {name: days[n] for name, days in begin.items()}
+        for n in range(4)
+    ]
+    (tmp_path / "f").write_text(in_csv(jobs))
+    assert drafted(tmp_path / "f").remarks == (
+        "Publish date is after today in 2 records, but these would be live at once",
+    )
+
+
+def test_the_name_of_an_employer_who_does_not_want_it_is_hidden(tmp_path: Path) -> None:
+    hidden = [True, False, False, True]
+    for name in ("confidential", "isConfidential", "Confidentiel", "hide_company_name"):
+        jobs = [clerk(n) | {"apply": f"https://x.ca/{n}", name: hidden[n]} for n in range(4)]
+        for n, content in enumerate(each_format(jobs)):
+            (tmp_path / str(n)).write_text(content)
+            assert [job["confidential"] for job in jobs_in(tmp_path / str(n))] == hidden
 
 
 def paid(*pay: dict[str, Any]) -> list[dict[str, Any]]:

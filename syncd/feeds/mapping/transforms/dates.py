@@ -131,8 +131,8 @@ def _evening(instant: datetime, zone: tzinfo) -> date:
 
 
 def is_null_date(day: str) -> bool:
-    """Return whether programs write this date, ``YYYY-MM-DD``, where they have none."""
-    return day in _NULL_DATES
+    """Return whether programs write this date, ``YYYY-MM-DD``, where they have none: also 9999-12-31."""
+    return day in _NULL_DATES or day >= "2150"
 
 
 def says_no_date(value: object) -> bool:

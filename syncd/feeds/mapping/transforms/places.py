@@ -80,6 +80,10 @@ _CANADA_FIRST = re.compile(r"\Acanada\s*[-,/>:|]\s*(?=[^\W\d])", re.IGNORECASE)
 _CANADA_WITHIN = re.compile(r",\s*Canada\s*(?=,)", re.IGNORECASE)
 #: A remark behind a city: "Toronto - Downtown", "Toronto (Downtown)".
 _REMARK = re.compile(r"\s+-\s+|\s*\(")
+#: A note in brackets behind a city, or a word for what surrounds it.
+_NOTED = re.compile(
+    r"(.+?)\s*(?:\(.*\)|\s(?:and |et )?(?:area|region|environs|surroundings))\Z", re.IGNORECASE
+)
 _MORE = re.compile(r"([^,]+,\s*[^,]+?)(?:\s+-\s+|\s*\().*\Z", re.DOTALL)
 
 
@@ -280,6 +284,8 @@ def _shortened(place: str) -> str:
         return f"{parts[-3]}, {parts[-1]}"  # "Mississauga, Peel Region, ON"
     if len(parts) > 2 and code and parts[-2] and (street or not province_code(parts[-2])):
         return f"{parts[-2]}, {parts[-1]}"
+    if code and len(parts) == 2 and (noted := _NOTED.match(parts[0])) and is_in(noted[1], code):
+        return f"{noted[1]}, {parts[1]}"  # "Calgary (SE), AB", "Edmonton Area, AB"
     if code and len(parts) == 2 and " - " in parts[0]:
         return f"{_city_in(parts[0], code, ' - ')}, {parts[1]}"
     more = _MORE.match(place)
