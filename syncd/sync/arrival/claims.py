@@ -138,7 +138,9 @@ def copy_in(feed: Path, path: Path, *, name: str | None = None) -> DropFile:
 
     Raises OSError, and FeedError ``not_a_feed`` (not a regular file) or ``file_changed`` (it changed meanwhile)."""
     with (  # without waiting for the other end of a FIFO
-        open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0) as source,
+        open(
+            path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK), buffering=0
+        ) as source,
         folders.open_subfolder(feed, folders.CLAIMED) as claims,
     ):
         status = os.fstat(source.fileno())
