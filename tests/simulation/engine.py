@@ -16,12 +16,10 @@ from syncd.domain import Catalogue, Employer, Policy, Threshold
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.service.clock_check import ClockCheck
 from syncd.service.housekeeping import Refresher
-from syncd.store import Store, employers, feeds
+from syncd.store import Store, employers, feeds, postgres, sqlite
 from syncd.store import store as store_module
 from syncd.store import writer as writer_module
 from syncd.store.postgres import connections
-from syncd.store.postgres import database as postgres_database
-from syncd.store.sqlite import database as sqlite_database
 from syncd.store.sqlite import session as sqlite_session
 from syncd.store.writer import Writer
 from syncd.sync.arrival import ArrivalContext, Worker
@@ -47,7 +45,7 @@ FEEDS = {
     "foreign": "",
 }
 _NEVER = Threshold(100, 10**9)
-_DATABASE = postgres_database if POSTGRES else sqlite_database
+_DATABASE = postgres if POSTGRES else sqlite
 _STATEMENTS = _DATABASE.statements()
 
 

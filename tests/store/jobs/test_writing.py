@@ -25,7 +25,7 @@ from syncd.domain import (
 from syncd.errors import StoreError
 from syncd.store import history, jobs
 from syncd.store.model import job_columns
-from syncd.store.sqlite.database import statements
+from syncd.store.sqlite import statements
 from syncd.store.transactions import StaleDecision
 from tests.store.board import changes_of
 

@@ -11,7 +11,7 @@ from sqlmodel import col, select
 from syncd.store import Tx
 from syncd.store.model import sql
 from syncd.store.model.tables import CounterRow, FactRow, JobRow
-from syncd.store.sqlite.database import statements
+from syncd.store.sqlite import statements
 
 
 def text_of(statement: sql.Statement[Any]) -> str:

@@ -8,8 +8,7 @@ import pytest
 
 from syncd.errors import StoreBusy
 from syncd.store import Store, Tx
-from syncd.store.sqlite import session
-from syncd.store.sqlite.database import PAGE_SIZE
+from syncd.store.sqlite import PAGE_SIZE, session
 from syncd.store.sqlite.session import SqliteSession
 from tests.store.board import TORONTO, file_of
 

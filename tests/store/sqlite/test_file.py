@@ -13,7 +13,7 @@ from syncd.domain import RunState
 from syncd.errors import StoreBusy, StoreError, StoreInUse
 from syncd.store import Store, Tx, employers, jobs, runs, schema
 from syncd.store.facts import prove_writable
-from syncd.store.sqlite.database import SqliteDatabase
+from syncd.store.sqlite import SqliteDatabase
 from tests.store.board import TORONTO
 from tests.store.test_writer import put, seen, together
 from tests.stores import as_first
@@ -115,7 +115,7 @@ def test_nothing_is_written_to_a_file_that_was_taken_away_until_it_is_back(tmp_p
 def test_a_store_that_another_process_has_locked_is_busy_not_broken(
     open_store: Callable[..., Store], path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("syncd.store.sqlite.database.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("syncd.store.sqlite.BUSY_SECONDS", 0.05)
     store = open_store()
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
