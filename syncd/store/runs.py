@@ -337,7 +337,6 @@ def _last_runs(tx: Tx, newest: Run) -> LastRuns:
 
 
 def last_file(tx: Tx, feed: str) -> Run | None:
-    """Return the newest run of a file of the feed with that name."""
     return tx.one(_LAST_FILE, feed=feed)
 
 

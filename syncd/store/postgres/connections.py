@@ -172,7 +172,6 @@ class NamedLocks:
 
     @property
     def _held(self) -> list[Held]:
-        """The locks that the calling thread holds."""
         held: list[Held] = self._of_thread.__dict__.setdefault("held", [])
         return held
 

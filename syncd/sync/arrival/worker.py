@@ -150,7 +150,6 @@ class Worker:
     # -- turns ------------------------------------------------------------------------------------------------
 
     def _next(self, largest: int | None) -> FeedQueue | None:
-        """Return the feed whose turn it is, None if no feed needs one."""
         now = self._ctx.host.monotonic()
         with self._choosing:
             ready = [queue for queue in self._queues.values() if queue.is_ready(now, largest)]

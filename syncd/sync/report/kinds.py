@@ -100,7 +100,6 @@ class Kinds:
 
     @property
     def total(self) -> int:
-        """The rows of all kinds together."""
         return sum(kind.rows for kind in self._kinds.values())
 
     def _kind_of(self, problem: Problem | StoredError, record: int) -> Kind:

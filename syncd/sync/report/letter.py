@@ -29,6 +29,27 @@ _DAYS = {
     "excel": "47817",
 }
 
+#: Field → its name in a sentence.
+FIELDS = {
+    "referenceId": "the reference number",
+    "title": "the job title",
+    "closeDate": "the closing date",
+    "confidential": "the mark for confidential jobs",
+    "autoRefresh": "the mark for automatic renewal",
+    "status": "the status of the job",
+    "locations": "the place of work",
+    "categories": "the category",
+    "positionType": "the type of position",
+    "salary": "the salary",
+    "maxAmount": "the highest salary",
+    "period": "the period of the salary",
+    "plusCommission": "the mark for commission",
+    "description": "the description",
+    "applicantRoutingType": "the way to apply",
+    "applicationEmail": "the e-mail address for applications",
+    "applicationUrl": "the web address for applications",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Letter:
@@ -47,17 +68,17 @@ class Letter:
         steps = pointer.split("/")
         return next((c for end in (3, 2) if (c := self.columns.get("/".join(steps[:end])))), None)
 
-    def what(self, pointer: str, fields: Mapping[str, str]) -> str:
-        """Return the words for a field: ``the column Ville``, or the name that ``fields`` has for it."""
+    def what(self, pointer: str) -> str:
+        """Return the words for a field: ``the column Ville``, or its name in FIELDS."""
         if name := self.column(pointer):
             return self.say("the column {name}" if self.noun == "column" else "the field {name}", name=name)
-        return self.field(pointer, fields)
+        return self.field(pointer)
 
-    def field(self, pointer: str, fields: Mapping[str, str]) -> str:
+    def field(self, pointer: str) -> str:
         """Return the service's name of the field with this pointer."""
         steps = [step for step in pointer.split("/") if step and not step.isdigit()]
         steps = steps[::-1] if steps[:1] == ["salary"] else steps
-        return self.say(next((fields[step] for step in steps if step in fields), "the row"))
+        return self.say(next((FIELDS[step] for step in steps if step in FIELDS), "the row"))
 
 
 def letter_for(config: "FeedConfig", names: Sequence[str]) -> Letter:

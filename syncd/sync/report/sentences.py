@@ -11,26 +11,6 @@ from syncd.errors import Problem
 from syncd.languages import Language
 from syncd.sync.report.letter import Letter
 
-#: Field → its name in a sentence.
-FIELDS = {
-    "referenceId": "the reference number",
-    "title": "the job title",
-    "closeDate": "the closing date",
-    "confidential": "the mark for confidential jobs",
-    "autoRefresh": "the mark for automatic renewal",
-    "status": "the status of the job",
-    "locations": "the place of work",
-    "categories": "the category",
-    "positionType": "the type of position",
-    "salary": "the salary",
-    "maxAmount": "the highest salary",
-    "period": "the period of the salary",
-    "plusCommission": "the mark for commission",
-    "description": "the description",
-    "applicantRoutingType": "the way to apply",
-    "applicationEmail": "the e-mail address for applications",
-    "applicationUrl": "the web address for applications",
-}
 _EMPTY = "{what} is empty. Every job needs a value there."
 #: Code of a problem → its sentence. ``what``: the column or the field.
 _PROBLEMS = {
@@ -159,7 +139,7 @@ def problem(letter: Letter, pointer: str, code: str, detail: str) -> str:
 
 
 def _problem(letter: Letter, pointer: str, code: str, detail: str) -> str:
-    say, what = letter.say, letter.what(pointer, FIELDS)
+    say, what = letter.say, letter.what(pointer)
     text, values = _PROBLEMS.get(code, _UNKNOWN_PROBLEM), dict[str, str]()
     for form, special in _SPECIAL:
         if match := form.search(detail):
@@ -182,7 +162,6 @@ def file_fault(letter: Letter, reason: str) -> str:
 
 
 def remark(letter: Letter, code: str) -> str:
-    """Return the sentence about the warnings of one code."""
     text = _REMARKS.get(code, _OTHER_REMARK)
     if code.endswith("_cut"):
         text = _CUT
@@ -279,7 +258,6 @@ def _applied(report: Mapping[str, Any], say: Language) -> tuple[str, str, list[s
 
 
 def _correct(report: Mapping[str, Any], say: Language) -> list[str]:
-    """Return the next steps for rejected rows."""
     kept = say("The jobs of rows that were not taken stay as they were.")
     if report["rejectedFile"] is None:
         return [kept, say("Correct these rows in your system and send the file again.")]

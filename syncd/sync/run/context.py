@@ -235,7 +235,6 @@ class FileRun:
         return not self.approved or self.run.holds is HoldScope.ALL
 
     def unknown(self) -> UnknownValues:
-        """Return the values that no catalogue and no lookup has."""
         config = self.feed.config
         return self.warnings.unknown.listed(config.mapping.lookup_of, config.own_lookups, self.ctx.catalogue)
 

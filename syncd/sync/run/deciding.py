@@ -55,7 +55,6 @@ class RowJobs:
         return NO_OWNER if job is None else self.owners.get(job.id, NO_OWNER)
 
     def own(self, feed: Feed) -> dict[str, Job]:
-        """Return the jobs that the feed owns."""
         return {ref: job for ref, job in self.jobs.items() if self.owner(job).owner == feed.id}
 
 

@@ -39,7 +39,6 @@ def shown_plan(this: FileRun, stage: Stage, plan: Plan, reason: str, *, rekeyed:
 
 
 def held(run: Run, hold: Hold | None) -> Run:
-    """Return the run with the scope and the reason of the hold."""
     if hold is None:
         return replace(run, holds=None)
     return replace(run, holds=HoldScope.ALL if hold.all else HoldScope.ARCHIVE, reason=hold.reason)
@@ -225,7 +224,6 @@ def _place_and_errors(row: RejectedRow) -> dict[str, object]:
 
 
 def figures(run: Run) -> dict[str, object]:
-    """Return all that is known of a run as flat values for a log event."""
     return {
         "run": run.id,
         **particulars(run),

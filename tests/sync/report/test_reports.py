@@ -356,8 +356,8 @@ def test_the_columns_and_the_language_of_a_feed_are_kept_for_later_reports(board
     partner = Letter(languages.language("fr"), {"/title": "Poste"})
     board.store.write(lambda tx: note_letter(tx, feed.config.name, partner))
     letters = board.store.read(lambda tx: letter_of(tx, feed.config.name))
-    assert letters.what("/title", sentences.FIELDS) == "la colonne Poste"
-    assert letters.what("/closeDate", sentences.FIELDS) == "la date limite"
+    assert letters.what("/title") == "la colonne Poste"
+    assert letters.what("/closeDate") == "la date limite"
     older = '["fr",{"/title":"Poste"},"column"]'
     board.store.write(lambda tx: facts.put(tx, f"letter {feed.config.name}", older))
     assert board.store.read(lambda tx: letter_of(tx, feed.config.name)) == partner

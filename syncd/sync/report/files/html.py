@@ -105,7 +105,7 @@ def render_html(report: Mapping[str, Any], letter: Letter, zone: tzinfo = UTC) -
         reason = _shape(report["shape"], say)
     errors = _errors(report["rejectedRows"], letter)
     unknown = [
-        (letter.column(f"/{name}") or letter.field(f"/{name}", sentences.FIELDS), values)
+        (letter.column(f"/{name}") or letter.field(f"/{name}"), values)
         for name, values in report["unknownValues"].items()
     ]
     remarks = _remarks(report["warnings"], letter)
@@ -159,7 +159,7 @@ def _errors(rows: Iterable[dict[str, Any]], letter: Letter) -> list[_Group]:
     listed = groups.most_frequent_first()
     for group in listed:
         pointer = group.kind.pointer
-        group.column, group.field = letter.column(pointer), letter.field(pointer, sentences.FIELDS)
+        group.column, group.field = letter.column(pointer), letter.field(pointer)
         texts = Counter[str]()
         for (text, _), number in group.kind.causes.items():
             texts[text] += number
@@ -231,7 +231,6 @@ def _when(instant: str | None, zone: tzinfo, say: Language) -> str:
 
 
 def rendered(template: str, **values: Any) -> str:
-    """Return a page for partners. ``values``: of its template."""
     return _ENV.get_template(template).render(**values)
 
 

@@ -11,8 +11,8 @@ from syncd.feeds.mapping import Mapping as FieldMapping
 from syncd.feeds.mapping import has_constants, proposed_columns
 from syncd.feeds.source import Secret, Source
 from syncd.languages import Language, language
-from syncd.sync.report import sentences
 from syncd.sync.report.files.html import rendered, style_source
+from syncd.sync.report.letter import FIELDS as FIELD_WORDS
 from syncd.sync.report.letter import Letter, example_day
 
 #: Field, or member of the salary → an example, as an employer would write it.
@@ -96,7 +96,7 @@ def sheet_of(config: FeedConfig, employer: str, names: Collection[str], catalogu
             ("categories", "Categories", catalogue.categories),
             ("positionType", "Types of position", catalogue.position_types),
         )
-        if any(say(sentences.FIELDS[field]) in named for named in listed)
+        if any(say(FIELD_WORDS[field]) in named for named in listed)
     ]
     form = config.read.format or ("csv" if not config.mapping.maps else None)
     html = rendered(
@@ -153,7 +153,7 @@ def _column(
     config: FeedConfig, known: Mapping[str, str], at: tuple[str, str], field: JobField, say: Language
 ) -> Column:
     mapping, (pointer, part) = config.mapping, at
-    words = say(_PROVINCE) if part == "province" else Letter(say).field(pointer, sentences.FIELDS)
+    words = say(_PROVINCE) if part == "province" else Letter(say).field(pointer)
     required, need = False, say("if you like")
     if part == "period":
         need = say("with a salary")
@@ -192,7 +192,6 @@ def _own_word(mapping: FieldMapping, field: str) -> str | None:
 
 
 def _fetched(source: Source, say: Language) -> str:
-    """Return the sentence about a file that is not sent."""
     where = say("the address that was agreed") if isinstance(source.url, Secret) else source.shown
     if source.at:
         times = ", ".join(f"{time:%H:%M}" for time in source.at)

@@ -91,7 +91,6 @@ class NamedJobs:
         return self._db.execute("SELECT 1 FROM named WHERE job = ?", (job,)).fetchone() is not None
 
     def between(self, first: int, last: int) -> set[int]:
-        """Return the named jobs with ids from ``first`` to ``last``."""
         query = "SELECT job FROM named WHERE job BETWEEN ? AND ?"
         return {job for (job,) in self._db.execute(query, (first, last))}
 

@@ -49,7 +49,6 @@ class KnownPieces:
             self.flush()
 
     def flush(self) -> None:
-        """Write the added records."""
         if self._next.numbers:
             data = marshal.dumps(tuple(self._next))
             self._db.execute("INSERT INTO known VALUES (?,?)", (self._next.numbers[0], data))
