@@ -4,10 +4,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncd.domain.body import MAX_PROBLEMS, check_body
+from syncd.domain.body import MAX_PROBLEMS, check_body, check_reference
 from syncd.errors import FIELD_CODES, Invalid
 from tests.domain.bodies import BODY, CATALOGUE, faults
 from tests.domain.jobs import NOW
+
+
+def test_the_id_of_the_body_is_read_for_comparison():
+    assert check_body({"id": 5}, CATALOGUE).id == 5
+    assert check_body({"id": None}, CATALOGUE).id is None
+    assert check_body({}, CATALOGUE).id is None
+    assert faults({"id": "5"}) == [("/id", "wrong_type")]
+
+
+def test_check_reference_reads_the_body_of_a_delete():
+    assert check_reference({"referenceId": " A-1 "}) == "A-1"
+    assert check_reference(BODY | {"id": 1, "employer": {}, "publishDate": "x"}) == "ACME-1"
+    with pytest.raises(Invalid) as caught:
+        check_reference({"reference_id": "x", "referenceId": "y" * 51})
+    assert [(p.pointer, p.code) for p in caught.value.problems] == [
+        ("/reference_id", "unknown_field"),
+        ("/referenceId", "too_long"),
+    ]
+    with pytest.raises(Invalid):
+        check_reference(["A-1"])
 
 
 def test_a_faulty_field_of_a_new_job_is_not_called_missing_as_well():

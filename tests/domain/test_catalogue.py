@@ -90,6 +90,12 @@ def test_no_name_belongs_to_two_entries():
                 assert seen.setdefault(name_key(name), entry.id) == entry.id, name
 
 
+def test_find_routing_type():
+    assert CATALOGUE.find("routing_types", "e-mail") == CATALOGUE.find("routing_types", "Courriel") == 1
+    assert CATALOGUE.find("routing_types", "url") == 2
+    assert CATALOGUE.routing_types.get(3) is None
+
+
 def test_a_catalogue_can_be_extended_and_renamed_and_entries_retired():
     catalogue = CATALOGUE.extended(
         categories={100: " Fisheries ", 32: "Everything else", 30: " "}, position_types={6: "On Call", 5: ""}

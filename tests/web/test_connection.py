@@ -188,6 +188,23 @@ async def test_pipelined_requests_are_answered_in_order(api):
     assert [(await wire.answer())[1]["x-request-id"] for _ in range(40)] == [f"r{n}" for n in range(40)]
 
 
+async def test_one_connection_too_many_gets_a_503(serve):
+    async with serve(max_connections=2) as api:
+        wires = [await api.wire() for _ in range(2)]
+        for wire in wires:
+            await wire.send(api.head("GET"))
+            assert (await wire.answer())[0] == 200
+        extra = await api.wire()
+        assert await extra.problem() == (503, "overloaded")
+        assert await extra.closed()
+        await extra.close()
+        await wires[0].close()
+        await asyncio.sleep(0.05)
+        again = await api.wire()
+        await again.send(api.head("GET"))
+        assert (await again.answer())[0] == 200
+
+
 EXPECT = "Expect: 100-continue"
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from syncd.sync.arrival import file_away as filing
 from syncd.sync.arrival import inbox as inbox_module
-from syncd.sync.arrival.claims import Claims
+from syncd.sync.arrival.claims import Claims, copy_in
 from syncd.sync.arrival.feed_folder import make_folders, tidy
 from syncd.sync.arrival.inbox import Inbox, Scan, Settling
 from syncd.sync.drop_file import DropFile
@@ -368,6 +368,16 @@ def test_a_claimed_file_stays_the_same_when_its_name_becomes_a_link(inbox, clock
     assert claimed.path.read_bytes() == b"mine"
     claimed.close()
     assert orphans(inbox) == []
+
+
+def test_a_copy_of_an_imported_file_has_its_bytes_and_its_time(inbox, tmp_path):
+    original = tmp_path / "mine.csv"
+    original.write_bytes(b"a,b\n" * 400_000)
+    os.utime(original, (1_700_000_000, 1_700_000_000))
+    claimed = copy_in(inbox.folder, original)
+    assert claimed.path.read_bytes() == original.read_bytes()
+    assert (claimed.name, claimed.signature.mtime_ns) == ("mine.csv", 1_700_000_000 * 10**9)
+    assert names(inbox.folder / ".claimed") == [claimed.entry]
 
 
 def test_tidy_removes_only_what_dead_processes_left(inbox, clock):

@@ -261,6 +261,9 @@ ACCIDENTS: Mapping[str, Accident] = {
     "texts with an ellipsis": Accident(
         lambda day: day.values("text", lambda text: text[: len(text) * 4 // 5] + " ..."), "all", "end in mid-sentence"
     ),
+    "texts with a sign of three points": Accident(
+        lambda day: day.values("text", lambda text: text[: len(text) * 4 // 5] + "…"), "all", "end in mid-sentence"
+    ),
     "texts cut to 100": Accident(lambda day: day.values("text", lambda text: text[:100]), "all", "description"),
     "addresses all one": Accident(emptied("address", "https://example.com/"), "all", "one and the same address"),
     "addresses all one but for a number": Accident(

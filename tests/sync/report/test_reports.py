@@ -21,6 +21,7 @@ from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.report.files.html import MAX_GOING, render_html
 from syncd.sync.report.letter import Letter, letter_of, note_letter
 from syncd.sync.report.reports import partner_report
+from syncd.sync.run.context import MAX_WRITTEN, Warnings
 from tests.sync.board import Board, content, not_none, report
 
 
@@ -121,6 +122,16 @@ def test_the_page_loads_nothing_from_another_place(board, feed):
     assert 'name="viewport"' in html
     assert "prefers-color-scheme: dark" in html
     assert "default-src 'none'" in html
+
+
+@pytest.mark.parametrize("state", list(RunState))
+@pytest.mark.parametrize("holds", [None, HoldScope.ARCHIVE, HoldScope.ALL])
+def test_every_state_has_a_page(board, feed, state, holds):
+    run = board.begin(feed, board.file([]))
+    run = replace(run, state=state, holds=holds)
+    board.store.write(lambda tx: runs.save(tx, run))
+    shown = page(board, run)
+    assert "syncd" not in shown.words
 
 
 def test_the_page_of_a_held_run_says_that_somebody_looks_at_it_and_nothing_for_the_operator(board, feed):
@@ -280,6 +291,23 @@ def test_the_report_beside_the_file_has_all_rejected_rows_and_warnings(board, fe
     )
     assert words.count("Formatting that cannot be shown was taken out") == 1
     assert f"{number:,} × Formatting" in words
+
+
+def test_a_run_keeps_every_warning(board, feed):
+    number = 3 * MAX_WRITTEN + 7
+    run = board.deliver(
+        feed, [board.row(str(n), locations=[{"description": "Toronto, ON"}] * 4) for n in range(3)]
+    )
+    warnings = Warnings(board.folder)
+    for n in range(number):
+        warnings.add("odd", f"half a pair \ud800 {n}", n, None, "a.csv")
+    found = [warning for batch in warnings.batches() for warning in batch]
+    assert [warning.record for warning in found] == list(range(number))
+    assert found[-1] == FeedWarning("odd", f"half a pair \ud800 {number - 1}", number - 1, None, "a.csv")
+    warnings.clear()
+    warnings.add("one", "after a second reading")
+    assert [len(batch) for batch in warnings.batches()] == [1]
+    assert run.counts.rejected == 3
 
 
 def test_errors_of_one_kind_are_listed_with_their_values(board):

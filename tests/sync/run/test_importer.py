@@ -17,7 +17,7 @@ from syncd.store import Tx, feed_jobs, runs
 from syncd.store.jobs import upsert
 from syncd.sync.drop_file import DropFile
 from syncd.sync.report import for_partner
-from syncd.sync.run import Stopped, reading, repeats
+from syncd.sync.run import RejectsWriter, Stopped, reading, repeats
 from tests.amounts import nightly
 from tests.sync.board import Board, Progress, not_none, on_phase
 from tests.sync.histories.forms import dump
@@ -127,6 +127,19 @@ def test_a_row_with_the_id_of_another_job_is_rejected(board):
         (3, "c", ["/id read_only_mismatch"]),
     ]
     assert board.job("a").title == "Chef"
+
+
+def test_the_file_of_rejected_records_has_those_that_the_store_refused(board, tmp_path):
+    feed = board.feed()
+    writer = RejectsWriter(tmp_path / "out", feed.config.read)
+    board.deliver(
+        feed,
+        [board.row("a"), {"referenceId": "b", "title": "late"}, board.row("c", title="")],
+        rejects=writer,
+    )
+    written = json.loads((tmp_path / "out.json").read_text())
+    assert {row["referenceId"] for row in written} == {"b", "c"}
+    assert all(row["syncd_errors"] for row in written)
 
 
 # -- the same reference twice ------------------------------------------------------------------------------
