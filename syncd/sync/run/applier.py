@@ -111,8 +111,8 @@ class Applier:
         """Archive the planned missing jobs, each decided again, and return how many were archived. ``total``: the
         number of missing jobs, for the progress."""
         archived = 0
-        for batch in self._stage.leaving.missing(self._this.store.MAX_WRITE_ROWS):
-            ids = [job for job in batch if job not in self._stage.named]
+        for batch in self._stage.leaving.batches(self._this.store.MAX_WRITE_ROWS):
+            ids = [job for job, _, expired in batch if not expired and job not in self._stage.named]
             while ids:
                 taken, some = self._archive(ids)
                 archived, ids = archived + some, ids[taken:]

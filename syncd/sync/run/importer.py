@@ -230,8 +230,8 @@ def _write_failed(this: FileRun, stage: Stage, plan: Plan, applier: Applier, hol
     """Return the hold of a run of which writes failed. ``hold``: an earlier one. Jobs that were archived are no longer shown as
     jobs that would be."""
     for batch in stage.leaving.batches(BATCH):
-        now = this.store.read(partial(jobs.by_ids, job_ids=[job for job, _ in batch]))
-        stage.leaving.drop(job for job, version in batch if job not in now or now[job].version != version)
+        now = this.store.read(partial(jobs.by_ids, job_ids=[job for job, *_ in batch]))
+        stage.leaving.drop(job for job, version, _ in batch if job not in now or now[job].version != version)
     return write_failed(applier.failures, applier.why, len(stage.leaving), plan.tally, hold)
 
 

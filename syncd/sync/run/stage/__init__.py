@@ -109,21 +109,13 @@ class LeavingJobs:
             ((job, version, expired) for job, version in jobs),
         )
 
-    def missing(self, size: int) -> Iterator[list[int]]:
-        """Yield the ids of the missing jobs in order, ``size`` at a time."""
-        query = "SELECT job FROM leaving WHERE job > ? AND NOT expired ORDER BY job LIMIT ?"
-        after = 0
-        while batch := [job for (job,) in self._db.execute(query, (after, size)).fetchall()]:
-            yield batch
-            after = batch[-1]
-
-    def batches(self, size: int) -> Iterator[list[tuple[int, int]]]:
-        """Yield (id, version) of all jobs in order, ``size`` at a time. They may be dropped meanwhile."""
-        query = "SELECT job, version FROM leaving WHERE job > ? ORDER BY job LIMIT ?"
+    def batches(self, size: int) -> Iterator[list[tuple[int, int, bool]]]:
+        """Yield (id, version, expired) of all jobs in order, ``size`` at a time. They may be dropped meanwhile."""
+        query = "SELECT job, version, expired FROM leaving WHERE job > ? ORDER BY job LIMIT ?"
         after = 0
         while batch := self._db.execute(query, (after, size)).fetchall():
             yield batch
-            after, _ = batch[-1]
+            after, *_ = batch[-1]
 
     def drop(self, jobs: Iterable[int]) -> None:
         self._db.executemany("DELETE FROM leaving WHERE job = ?", ((job,) for job in jobs))

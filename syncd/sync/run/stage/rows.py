@@ -5,7 +5,7 @@ import marshal
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import accumulate
@@ -185,16 +185,11 @@ class Rows:
             "SELECT number, line, reference, digest, own_values, at, size FROM row "
             "WHERE kind = 1 AND number > ? ORDER BY number LIMIT ?"
         )
-        after = 0
-        while rows := self._db.execute(query, (after, size)).fetchall():
-            rows = _within(MAX_BATCH_SIZE, rows)
-            bodies = self._bodies.get([(at, size) for *_, at, size in rows])
-            batch = [
+        for rows in self._with_bodies(query, size):
+            yield [
                 StagedRow(number, line, reference, digest, body, own_values)
-                for (number, line, reference, digest, own_values, *_), body in zip(rows, bodies, strict=True)
+                for (number, line, reference, digest, own_values, *_), body in rows
             ]
-            yield batch
-            after = batch[-1].number
 
     def rejected(self, size: int, member_of: Callable[[int], str | None]) -> Iterator[list[RejectedRow]]:
         """Yield the rejected rows in file order, ``size`` at a time, fewer if they have many problems. ``member_of``: as in
@@ -203,14 +198,23 @@ class Rows:
             "SELECT number, line, reference, at, size FROM row WHERE kind NOT IN (?, ?) AND number > ? "
             "ORDER BY number LIMIT ?"
         )
-        after = 0
-        while rows := self._db.execute(query, (RowKind.VALID, _REPLACED, after, size)).fetchall():
-            rows = _within(MAX_BATCH_SIZE, rows)
-            bodies = self._bodies.get([(at, size) for *_, at, size in rows])
+        for rows in self._with_bodies(query, size, RowKind.VALID, _REPLACED):
             yield [
                 RejectedRow(number, line, reference, unpack_problems(body), member_of(number))
-                for (number, line, reference, *_), body in zip(rows, bodies, strict=True)
+                for (number, line, reference, *_), body in rows
             ]
+
+    def _with_bodies(
+        self, query: str, size: int, *values: object
+    ) -> Iterator[Iterable[tuple[_Values, bytes]]]:
+        """Yield the rows of the query, which have their number first and the place of their body last, with the bodies: ``size``
+        at a time, or as many as have MAX_BATCH_SIZE bytes together, at least one."""
+        after = 0
+        while rows := self._db.execute(query, (*values, after, size)).fetchall():
+            ends = accumulate(length for *_, length in rows)
+            rows = [row for row, end in zip(rows, ends, strict=True) if end <= MAX_BATCH_SIZE] or rows[:1]
+            bodies = self._bodies.get([(at, length) for *_, at, length in rows])
+            yield zip(rows, bodies, strict=True)
             after, *_ = rows[-1]
 
     def bodies_of(self, numbers: Collection[int]) -> dict[int, bytes]:
@@ -295,10 +299,3 @@ class Rows:
         query = "UPDATE row SET late = 2 WHERE number = ? AND late = 1 RETURNING at, size"
         rows = self._db.execute(query, (number,)).fetchall()
         return unpack_problems(*self._bodies.get(rows)) if rows else None
-
-
-def _within(most: int, rows: list[_Values]) -> list[_Values]:
-    """Return the first of the rows, at least one, whose bodies have no more than ``most`` bytes together. A row has the size of
-    its body last."""
-    ends = accumulate(size for *_, size in rows)
-    return [row for row, end in zip(rows, ends, strict=True) if end <= most] or rows[:1]
