@@ -97,12 +97,8 @@ def _feeds_beside(error: SettingsFault) -> list[str]:
     """Return the faults of the files of feeds where settings are wrong, also of their employers if the store is that which is
     meant. Folders are not looked at: they may be others."""
     settings, lines = error.settings, list[str]()
-    words = (
-        "store.",
-        "_STORE__",
-        "is not TOML",
-        "it is ",
-    )  # a file that cannot be read as a whole may name a store
+    # a file that cannot be read as a whole may name a store
+    words = ("store.", "_STORE__", "is not TOML", "it is ")
     sure = not any(word in fault for fault in error.faults for word in words)
     sure = sure and (settings.file is None or os.access(settings.file, os.R_OK))
     try:

@@ -3,7 +3,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import typer
@@ -192,9 +191,13 @@ def _write(settings: Settings, work: Callable[[Tx], object]) -> None:
 
 def _remove(settings: Settings, name: str, *, archive: bool) -> tuple[dict[str, Any], Run | None, list[str]]:
     """Remove a feed; return this as JSON, the run that archived its jobs, and the same as lines."""
-    file = settings.feeds / f"{name}.toml"
-    # as root, where root calls: the folder may be root's
-    moved = _put_away(file) if file.is_file() else None
+    file, moved, number = settings.feeds / f"{name}.toml", None, 1
+    if file.is_file():  # as root, where root calls: the folder may be root's
+        folder = file.parent / REMOVED
+        folder.mkdir(exist_ok=True)
+        while (target := folder / f"{name}{f'-{number}' if number > 1 else ''}.toml").exists():
+            number += 1  # it replaces nothing
+        moved = file.rename(target)
     run, released = _arrive(settings, lambda arrival: close_feed(arrival, name, archive=archive)) or (None, 0)
     kept = (
         f"{plural(released, 'job')} stay as they are, and no feed owns them" if released else "it had no jobs"
@@ -226,13 +229,3 @@ def _reload(settings: Settings) -> str | None:
     except SyncdError as error:
         return str(error)
     return None
-
-
-def _put_away(file: Path) -> Path:
-    """Move the file of a feed into ``removed/``, where it replaces nothing; return its new path."""
-    folder = file.parent / REMOVED
-    folder.mkdir(exist_ok=True)
-    number = 1
-    while (target := folder / f"{file.stem}{f'-{number}' if number > 1 else ''}.toml").exists():
-        number += 1
-    return file.rename(target)

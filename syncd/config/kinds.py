@@ -191,10 +191,8 @@ MAX_RECEIVERS = 20
 
 _EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*")
 _TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
-_ASKED_FOR = (
-    NoticeEvent.DIGEST,
-    NoticeEvent.TEST,
-)  # nobody names these: they are sent where somebody asked for them
+#: Nobody names these: they are sent where somebody asked for them.
+_ASKED_FOR = (NoticeEvent.DIGEST, NoticeEvent.TEST)
 EVENT_NAMES = tuple(dict.fromkeys(event.short for event in NoticeEvent if event not in _ASKED_FOR))
 
 

@@ -140,9 +140,8 @@ def _from_credentials(environ: Mapping[str, str], file: Path | None, faults: lis
         except OSError as error:
             if key in passed or key.startswith("store."):
                 faults.append(f"{path}: {error.strerror}: {UNIT} reads {key} there; run the command as root")
-    return {
-        key: value for key, value in values.items() if value
-    }  # an empty one is not set: syncd-backup.service
+    # an empty one is not set: syncd-backup.service
+    return {key: value for key, value in values.items() if value}
 
 
 def _credentials_of_unit() -> dict[str, Path]:

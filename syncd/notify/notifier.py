@@ -21,7 +21,7 @@ from syncd.logs import Event
 from syncd.notify.delivery import Delivery, Sending
 from syncd.notify.ways import Email, NotSent, Way, Webhook
 from syncd.notify.words import pages_of
-from syncd.store import Store, Tx, facts, feeds, notices, runs, utc_now
+from syncd.store import Tx, facts, feeds, notices, runs, utc_now
 from syncd.views import how_things_are
 
 log = structlog.get_logger("syncd.notify")
@@ -51,7 +51,7 @@ class Notifier:
     that cannot be used, and why."""
 
     def __init__(self, sending: Sending, ways: list[Way], degraded: Callable[[], Mapping[str, str]]) -> None:
-        self._sending, self._store, self._degraded = sending, sending.store, degraded
+        self._sending, self.store, self._degraded = sending, sending.store, degraded
         self._stopping = asyncio.Event()
         self._deliveries = {way.name: Delivery(sending, way, self._stopping) for way in ways}
         self._tasks: list[asyncio.Task[None]] = []
@@ -66,7 +66,7 @@ class Notifier:
         """Have the configured receivers get the notices from now on; those for others are dropped. Raises StoreError."""
         if settings.store.path is None and not self._deliveries:
             return  # on a server, notices that wait may be for the receivers of another daemon
-        gone = self._store.write(lambda tx: notices.begin(tx, self._deliveries))
+        gone = self.store.write(lambda tx: notices.begin(tx, self._deliveries))
         if gone:
             reason = "the receiver is no longer configured"
             log.error(Event.NOTIFY_DROPPED, way=None, to=None, number=gone, reason=reason)
@@ -91,12 +91,12 @@ class Notifier:
     async def collect(self) -> None:
         """Put the new notices into the outboxes, the digest too if it is due. Raises StoreError."""
         settings, zone = self._sending.settings, self._sending.zone
-        if (at := settings.digest) is not None and self._sending.trusts(self._store.now().instant):
+        if (at := settings.digest) is not None and self._sending.trusts(self.store.now().instant):
             degraded = self._degraded()
-            if await self._store.read_async(lambda tx: _is_due(tx, at, zone)):
-                await self._store.write_async(lambda tx: _add_if_due(tx, at, zone, degraded))
+            if await self.store.read_async(lambda tx: _is_due(tx, at, zone)):
+                await self.store.write_async(lambda tx: _add_if_due(tx, at, zone, degraded))
         names = list(self._deliveries)
-        while await self._store.read_async(lambda tx: notices.has_new(tx, names)):
+        while await self.store.read_async(lambda tx: notices.has_new(tx, names)):
             for name in names:
                 collect = partial(
                     notices.collect,
@@ -105,7 +105,7 @@ class Notifier:
                     feeds=settings.feeds,
                     sent=self._sent[name],
                 )
-                await self._store.write_async(collect)
+                await self.store.write_async(collect)
 
     async def send_unkept(self, unkept: Sequence[Notice]) -> None:
         """Send notices that the store cannot keep now to each receiver that lacks them. Call it again while they are unkept."""
@@ -149,7 +149,6 @@ class ServiceNotices:
 
     def __init__(
         self,
-        store: Store,
         notifier: Notifier,
         parts: Callable[[], Awaitable[Mapping[str, str]]],
         monotonic: Callable[[], float] = monotonic,
@@ -157,7 +156,7 @@ class ServiceNotices:
         shared: bool = False,
     ) -> None:
         """``shared``: daemons of other hosts have the same store, so a notice names the host."""
-        self._store, self._notifier, self._parts, self._monotonic = store, notifier, parts, monotonic
+        self._store, self._notifier, self._parts, self._monotonic = notifier.store, notifier, parts, monotonic
         host = socket.gethostname()
         self._fact = f"notify.noted {host}"
         self._shown_host = f"{host}: " if shared else ""

@@ -196,12 +196,8 @@ class Daemon:
             watch_the_loop(self._systemd, self._readiness),
         )
         if self._notifications.has_receivers:
-            watch = ServiceNotices(
-                store,
-                self._notifications,
-                self._readiness.recent_parts,
-                shared=settings.store.path is None,
-            )
+            parts, shared = self._readiness.recent_parts, settings.store.path is None
+            watch = ServiceNotices(self._notifications, parts, shared=shared)
             self._spawn(watch.run())
 
     def _spawn(self, *work: Coroutine[Any, Any, object]) -> None:

@@ -94,8 +94,8 @@ async def notices_of(world):
         wrong={name: "; ".join(file.faults) for name, file in world.files.items() if file.faults},
     )
     clock: Any = SimpleNamespace(trusts=lambda now: True, remember=lambda: None)
-    notifier: Any = SimpleNamespace(send_unkept=lambda unkept: sent_unkept(store, unkept))
-    service = ServiceNotices(store, notifier, world.parts, lambda: seconds[0])
+    notifier: Any = SimpleNamespace(store=store, send_unkept=lambda unkept: sent_unkept(store, unkept))
+    service = ServiceNotices(notifier, world.parts, lambda: seconds[0])
     for _ in range(2):
         DegradedFeeds(store, in_force, lambda: seconds[0]).tick()
         Housekeeping(store, timedelta(days=400), in_force, clock, world.settings.timezone).tick()

@@ -25,7 +25,7 @@ class Watch:
         self.restart()
 
     def restart(self):
-        self.notices = ServiceNotices(self.office.store, self.notifier, self.parts, lambda: self.seconds)
+        self.notices = ServiceNotices(self.notifier, self.parts, lambda: self.seconds)
 
     async def parts(self):
         return {"store": "ok", "disk": "ok", "sync": "ok", "clock": "ok", **self.faults}
