@@ -18,7 +18,7 @@ from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.columns import ColumnSearch, Guess, page_at
 from syncd.feeds.drafting.draft_text import YEARLY_ABOVE, DraftPlan, Findings, render
 from syncd.feeds.drafting.guessing import OF_PROGRAMS, guess_fields, repeated_reference
-from syncd.feeds.drafting.left_out import starts_ahead
+from syncd.feeds.drafting.left_out import doubts_of
 from syncd.feeds.drafting.structured_guesses import guess_status
 from syncd.feeds.drafting.survey import RECORDS, Paging, Survey, paging_of, survey_file
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, MappedRow, UnknownCounter
@@ -201,7 +201,7 @@ class Drafter:
             for rule in rules
             if not rule.certain
         ]
-        doubts += starts_ahead(self._findings.columns, self._findings.today)
+        doubts += doubts_of(self._findings.columns, self._findings.today)
         if (status := best.plan.fields.get("status")) and not status.columns:
             doubts.append(status.why)
         return Draft(text, config, config.preset, self._survey, self._findings.paging, (*doubts,))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from syncd.domain import name_key
-from syncd.feeds.drafting.columns import AGAINST, DATE_KINDS, LEFT_OUT, Column, ColumnSearch
+from syncd.feeds.drafting.columns import AGAINST, DATE_KINDS, LEFT_OUT, PAY_WORDS, Column, ColumnSearch
 from syncd.feeds.mapping import status_word
 from syncd.feeds.text import boolean
 
@@ -48,9 +48,7 @@ class LeftOut:
         if self.values[0][0] == "{":
             return f"{self.column.selector} may be as many as {self.values[0][1:-1]}"
         values = "a value" if self.values == (_ANY,) else " or ".join(self.values)
-        records = (
-            f"{self.records:,} record{'s' * (self.records != 1)}" if self.records else "none of these records"
-        )
+        records = _counted(self.records) if self.records else "none of these records"
         return f"{self.column.selector} has {values} in {records}"
 
 
@@ -66,21 +64,31 @@ def records_to_leave_out(columns: ColumnSearch, used: Collection[str], today: st
     return sorted((rule for rule in rules if rule.records or rule.certain), key=lambda rule: not rule.certain)
 
 
-def starts_ahead(columns: ColumnSearch, today: str) -> list[str]:
-    """Return a doubt about each column of the days on which postings begin, where such a day is after ``today``."""
+def doubts_of(columns: ColumnSearch, today: str) -> list[str]:
+    """Return a doubt about each column by which a posting begins after ``today``, or its pay is not to be seen."""
     doubts = []
     for column in columns.all:
-        ahead, words = sum(day > today for day in column.days), _words(column)
-        if (
-            ahead
-            and words & LEFT_OUT["starts"]
-            and not words & LEFT_OUT["ends"]
-            and column.rank("closeDate") is None
-        ):
+        words = _words(column)
+        ahead = sum(day > today for day in column.days) if words & LEFT_OUT["starts"] else 0
+        if ahead and not words & LEFT_OUT["ends"] and column.rank("closeDate") is None:
             doubts.append(
-                f"{column.selector} is after today in {ahead:,} record{'s' * (ahead != 1)}, but these would be live at once"
+                f"{column.selector} is after today in {_counted(ahead)}, but these would be live at once"
             )
+        hides = bool(words & LEFT_OUT["hides"] or words & LEFT_OUT["hidden"])
+        if (
+            words & PAY_WORDS["words"]
+            and (hides or words & LEFT_OUT["shown"])
+            and column.share("flag") > _MOST
+        ):
+            hidden = sum(_that_mean(column, hides).values())
+            doubts += [
+                f"{column.selector} hides the pay of {_counted(hidden)}, but it would be public"
+            ] * bool(hidden)
     return doubts
+
+
+def _counted(records: int) -> str:
+    return f"{records:,} record{'s' * (records != 1)}"
 
 
 def columns_of_counts(columns: ColumnSearch) -> tuple[Column, Column] | None:
@@ -97,9 +105,16 @@ def _words(column: Column) -> set[str]:
     return set(name_key(_GLUED.sub(" ", step)).split())
 
 
+def _that_mean(column: Column, means: bool) -> dict[str, int]:
+    """Return the values of a flag that mean yes, or no, with their counts."""
+    return {text: n for text, n in column.few.items() if (text in ("x", "X") or boolean(text)) is means}
+
+
 def _rules(column: Column, records: int, today: str) -> Iterator[LeftOut]:
     words = _words(column)
     rest = words - LEFT_OUT["fillers"] or words & LEFT_OUT["offered"]
+    if words & PAY_WORDS["words"]:
+        return
     meanings = {text: _is_internal(text) for text in column.few}
     internal = {text: column.few[text] for text, is_internal in meanings.items() if is_internal}
     if internal or (meanings and column.different == len(meanings) and None not in meanings.values()):
@@ -107,15 +122,12 @@ def _rules(column: Column, records: int, today: str) -> Iterator[LeftOut]:
         about_others = any(word in column.parts for word in AGAINST["leftOut"])
         pair = None not in meanings.values() and 0 < times < column.values
         usual = [word for word in _INTERNAL if name_key(word) not in map(name_key, internal)] if named else []
-        yield LeftOut(column, (*internal, *usual), times, not about_others and (named or pair))
+        single = column.values == column.filled  # lists may have both
+        yield LeftOut(column, (*internal, *usual), times, not about_others and single and (named or pair))
     elif column.share("flag") > _MOST and (of := rest & _DONE):
         inside = of <= LEFT_OUT["internal"]
         hides = inside or bool(of & LEFT_OUT["hides"])
-        values = {
-            text: times
-            for text, times in column.few.items()
-            if (text in ("x", "X") or boolean(text)) is hides
-        }
+        values = _that_mean(column, hides)
         flag = "internal" if inside and not words & LEFT_OUT["only"] else "" if hides else "public"
         if hides or rest == of:
             yield LeftOut(column, (*values,) or _FLAGS[hides], sum(values.values()), rest == of, flag)

@@ -143,8 +143,12 @@ def _status(right: FieldExpression) -> FieldFunction:
     instead = right.choice("unknown", "reject", "ignore", "draft")
 
     def status(node: Node, log: RowLog) -> object:
-        known = set()
-        for value in source(node):
+        known, values = set(), source(node)
+        if len(values) > 1:  # a posting for both is for the public
+            words = [name_key(spelled(value)) for value in values]
+            inside = _INSIDE if not _OUTSIDE.isdisjoint(words) else ()
+            values = [value for value, word in zip(values, words, strict=True) if word not in inside]
+        for value in values:
             means = status_of(value)
             if means is None:
                 text = spelled(value)

@@ -180,6 +180,24 @@ def test_a_posting_that_begins_later_is_named(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("showSalary", [True, False, False, True]),
+        ("Hide pay", ["No", "Yes", "Yes", "No"]),
+        ("display_wage", [1, 0, 0, 1]),
+    ],
+)
+def test_pay_that_is_not_to_be_seen_is_named(name: str, values: list[object], tmp_path: Path) -> None:
+    jobs = [
+        clerk(n) | {"apply": f"https://x.ca/{n}", "salary": "$20/hour", name: values[n]} for n in range(4)
+    ]
+    for content in each_format([{key.replace(" ", "_"): text for key, text in job.items()} for job in jobs]):
+        (tmp_path / "f").write_text(content)
+        (remark,) = drafted(tmp_path / "f").remarks
+        assert remark == f"{name.replace(' ', '_')} hides the pay of 2 records, but it would be public"
+
+
 def test_the_name_of_an_employer_who_does_not_want_it_is_hidden(tmp_path: Path) -> None:
     hidden = [True, False, False, True]
     for name in ("confidential", "isConfidential", "Confidentiel", "hide_company_name"):

@@ -478,6 +478,15 @@ def test_a_flag_means_what_its_name_says(name, if_true, if_false):
     assert row(table, {name: "Oui", "other": "open"}, form="csv").body["status"] == if_true
 
 
+@pytest.mark.parametrize(
+    ("shown_to", "status"),
+    [(["internal", "external"], "active"), (["Interne", "Externe"], "active"), (["internal"], "archived"),
+     (["internal", "closed", "external"], "archived"), (["internal", "employees only"], "archived")],
+)  # fmt: skip
+def test_a_list_of_those_who_see_a_posting_is_for_the_public_if_one_of_them_is(shown_to, status):
+    assert value("visibility", {"visibility": shown_to}, "status") == status
+
+
 def test_a_lookup_of_statuses_names_a_text_or_its_meaning():
     lookups = {"s": {"active": "", "no": "draft", "Parked": "archived"}}
     fields = {"status": {"from": "isOpen", "lookup": "s"}}
