@@ -233,19 +233,14 @@ def _with_sheet(path: Path, limits: FeedLimits) -> ReadSpec:
 
 
 def _elsewhere(path: Path, limits: FeedLimits, encoding: str | None = None) -> Iterator[ReadSpec]:
-    """Yield the likeliest readable place where no known format has its records, preferably one of a preset."""
+    """Yield the readable places where no known format has its records, the likeliest first."""
     head = _head(path, encoding)
     form: Format = "xml" if _is_markup(head) else "json"
-    best, highest = None, -1.0
     for place in (xml_paths if form == "xml" else json_paths)(head)[:3]:
         with suppress(FeedError):
             spec = ReadSpec(format=form, records=place, encoding=encoding)
-            guess = _read(path, limits, spec, _FEW)
-            score = max((score for _, score in guess.presets()), default=0.0)
-            if guess.records and score > highest:
-                best, highest = spec, score
-    if best:
-        yield best
+            if _read(path, limits, spec, _FEW).records:
+                yield spec
 
 
 def _is_markup(head: bytes) -> bool:
