@@ -5,9 +5,9 @@ A value may be a Secret, which says where its text is; that is read when a fetch
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import time, timedelta
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from syncd.errors import ConfigError
@@ -55,6 +55,7 @@ class Secret:
 
 
 Value = str | Secret
+V = TypeVar("V", bound=Value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +77,22 @@ class Pages:
         return {"link": True} if self.next is None else {"next": ".".join(self.next)}
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The table, checked. Without ``every`` and ``at`` it is fetched by command only. ``body`` is sent with POST; ``media``
-    is its type. ``records``: with ``pages``, the path to the list in each answer, None for an answer that is a list.
-    ``insecure_hosts`` are in lower case. ``key`` and ``known_hosts`` are contents of files; ``delete``: files are deleted at
-    the server once they are here. ``board``: the name by which the preset has made ``url``. ``keys``: of the table.
-    ``plain_secrets``: the keys whose secret is in the feed's file."""
+@dataclass(frozen=True)  # an alias of a generic class sets an attribute of its own
+class Fetch(Generic[V]):
+    """The table, checked: a Source, or with the texts of its secrets the Request of one fetch.
 
-    url: Value = field(repr=False)
+    Without ``every`` and ``at`` it is fetched by command only. ``body`` is sent with POST; ``media`` is its type. ``records``:
+    with ``pages``, the path to the list in each answer, None for an answer that is a list. ``insecure_hosts`` are in lower case.
+    ``key`` and ``known_hosts`` are contents of files; ``delete``: files are deleted at the server once they are here. ``board``:
+    the name by which the preset has made ``url``. ``keys``: of the table. ``plain_secrets``: the keys whose secret is in the
+    feed's file."""
+
+    url: V = field(repr=False)
     every: timedelta | None = None
     at: tuple[time, ...] = ()
-    headers: Mapping[str, Value] = field(default_factory=dict, repr=False)
-    username: Value | None = field(default=None, repr=False)
-    password: Value | None = field(default=None, repr=False)
+    headers: Mapping[str, V] = field(default_factory=dict, repr=False)
+    username: V | None = field(default=None, repr=False)
+    password: V | None = field(default=None, repr=False)
     pages: Pages | None = None
     records: str | None = None
     method: str = "GET"
@@ -97,8 +100,8 @@ class Source:
     media: str | None = None
     insecure_hosts: frozenset[str] = frozenset()
     plain_secrets: tuple[str, ...] = ()
-    key: Value | None = field(default=None, repr=False)
-    known_hosts: Value | None = field(default=None, repr=False)
+    key: V | None = field(default=None, repr=False)
+    known_hosts: V | None = field(default=None, repr=False)
     endpoint: str | None = None
     delete: bool = False
     board: str | None = None
@@ -109,7 +112,11 @@ class Source:
         """The keys whose values are elsewhere."""
         return [(key, value) for key, value in self._values().items() if isinstance(value, Secret)]
 
-    def _values(self) -> dict[str, Value]:
+    @property
+    def by_http(self) -> bool:
+        return str(self.url).startswith("http")
+
+    def _values(self) -> dict[str, V]:
         values = {name: getattr(self, name) for name in ("url", *LOGIN, *CONTENTS)}
         values |= {f"headers.{name}": value for name, value in self.headers.items()}
         return {key: value for key, value in values.items() if value is not None}
@@ -123,55 +130,29 @@ class Source:
         return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
     def request(self, text_of: Callable[[str, Secret], str]) -> "Request":
-        """Return the request, with the texts of secrets. Raises ValueFault for an address in a secret that is wrong, and as
-        ``text_of`` does for a key and its secret."""
+        """Return the request; its ``url`` has neither user nor fragment. Raises ValueFault for an address in a secret that is
+        wrong, and as ``text_of`` does for a key and its secret."""
         values = self._values().items()
         texts = {key: text_of(key, value) if isinstance(value, Secret) else value for key, value in values}
         parts = parse_url(texts["url"])
         for key, fault in key_faults(parts, self.keys):
             raise ValueFault(f"is an address of {parts.scheme}, and {key} {fault}")
-        username, password = texts.get("username"), texts.get("password", "")
+        username, password = texts.get("username"), texts.get("password")
         if username is None and parts.username is not None:
             username, password = unquote(parts.username), unquote(parts.password or "")
-        return Request(
+        return replace(
+            cast("Request", self),
             url=urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="")),
             headers={name: texts[f"headers.{name}"] for name in self.headers},
             username=username,
             password=password,
-            pages=self.pages,
-            records=self.records,
-            method=self.method,
-            body=None if self.body is None else self.body.encode(),
-            media=self.media,
-            insecure_hosts=self.insecure_hosts,
             key=texts.get("key"),
             known_hosts=texts.get("known_hosts"),
-            endpoint=self.endpoint,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A source with its secrets, for one fetch; ``url`` has neither user nor fragment. ``username`` None: no login. The
-    other attributes are those of Source."""
-
-    url: str = field(repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    username: str | None = field(default=None, repr=False)
-    password: str = field(default="", repr=False)
-    pages: Pages | None = None
-    records: str | None = None
-    method: str = "GET"
-    body: bytes | None = field(default=None, repr=False)
-    media: str | None = None
-    insecure_hosts: frozenset[str] = frozenset()
-    key: str | None = field(default=None, repr=False)
-    known_hosts: str | None = field(default=None, repr=False)
-    endpoint: str | None = None
-
-    @property
-    def by_http(self) -> bool:
-        return self.url.startswith("http")
+Source = Fetch[Value]
+Request = Fetch[str]
 
 
 def read_source(

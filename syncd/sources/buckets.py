@@ -149,7 +149,7 @@ def _object(info: Mapping[str, Any]) -> Entry:
 
 @asynccontextmanager
 async def az(request: Request, place: Place, guard: Guard, times: Times) -> AsyncIterator[Server]:
-    account, key = request.username or "", request.password
+    account, key = request.username or "", request.password or ""
     if not _AZURE_ACCOUNT.fullmatch(account):
         raise SourceError("username is not the name of a storage account: 3 to 24 small letters and digits")
     blobs: Any = await to_thread(import_module, "azure.storage.blob.aio")

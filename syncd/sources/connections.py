@@ -177,7 +177,7 @@ async def _ftps(request: Request, place: Place, guard: Guard, times: Times) -> A
     connection = await _socket(place, guard, times)
     server = Ftps(place.host, connection, times.silence)
     try:
-        await server.log_in(connection, request.username or "", request.password)
+        await server.log_in(connection, request.username or "", request.password or "")
         yield server
     finally:
         server.close()

@@ -106,7 +106,7 @@ class _Client:
         if request.username is not None:
             if ":" in request.username:
                 raise SourceError("username has a colon, which Basic authentication does not allow")
-            login = aiohttp.encode_basic_auth(request.username, request.password)
+            login = aiohttp.encode_basic_auth(request.username, request.password or "")
             self._credentials["Authorization"] = login
 
     @asynccontextmanager
@@ -114,7 +114,8 @@ class _Client:
         self, url: URL, method: str, conditions: Mapping[str, str] | None = None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """Yield the answer with status 200, or 304 if there are ``conditions``, after at most ``MAX_REDIRECTS`` redirects."""
-        body, place = self.request.body, ""
+        text, place = self.request.body, ""
+        body = None if text is None else text.encode()
         for _ in range(MAX_REDIRECTS + 1):
             if body is not None and not self._is_own(url):
                 raise SourceError(

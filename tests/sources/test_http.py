@@ -57,7 +57,7 @@ async def test_a_file_that_was_seen_is_asked_for_with_a_condition(seen, header, 
 async def test_a_304_that_was_not_asked_for_is_a_failure(site, incoming):
     site["/jobs.xml"] = {"status": 304}
     assert str(await incoming.refusal(site.url("/jobs.xml"))) == "304 Not Modified"
-    post = {"method": "POST", "body": b"{}"}
+    post = {"method": "POST", "body": "{}"}
     assert (
         str(await incoming.refusal(site.url("/jobs.xml"), seen=Seen(etag='"x"'), **post))
         == "304 Not Modified"
@@ -158,7 +158,7 @@ async def test_another_port_is_another_host(site, incoming):
 
 
 async def test_a_body_goes_to_the_own_host_alone(site, other, incoming):
-    values = {"method": "POST", "body": b'{"key": "s"}', "media": "application/json"}
+    values = {"method": "POST", "body": '{"key": "s"}', "media": "application/json"}
 
     async def echo(request):
         return web.Response(
@@ -469,7 +469,7 @@ async def test_an_address_is_looked_at_without_its_content(site):
     await looked("/jobs.xml")
     site["/get"] = lambda request: web.Response(status=405 if request.method == "HEAD" else 200, body=FEED)
     await looked("/get")
-    await looked("/jobs.xml", method="POST", body=b"x")
+    await looked("/jobs.xml", method="POST", body="x")
     assert [asked.method for asked in site.asked] == ["HEAD", "HEAD", "GET", "POST"]
     site["/none"] = {"status": 404}
     with pytest.raises(Exception, match="404 Not Found"):

@@ -66,7 +66,7 @@ async def test_credentials_and_a_body_go_along(site, other, incoming):
     assert len(lines(await incoming.fetch(site.url("/jobs"), pages=NEXT, **values))) == 3
     assert [secrets_of(asked)["X-Api-Key"] for asked in site.asked + other.asked] == ["k", "k", None]
     incoming.path.joinpath(*incoming.names()).unlink()
-    error = await incoming.refusal(site.url("/jobs"), pages=NEXT, method="POST", body=b"{}")
+    error = await incoming.refusal(site.url("/jobs"), pages=NEXT, method="POST", body="{}")
     assert (
         str(error)
         == f"page 2: a request with a body goes to the host of url alone, not to 127.0.0.2:{other.port}"
