@@ -89,11 +89,6 @@ class Trial:
     pages: Counter[str] = field(default_factory=Counter)
     failure: str | None = None
 
-    @property
-    def worth(self) -> tuple[int, int]:
-        """The records that would go in, then the values of the fields that a job needs, but for places that are assumed."""
-        return self.good, sum(self.filled[name] for name in _COMPARED) - self.assumed
-
     def add(self, row: MappedRow, catalogue: Catalogue) -> None:
         """Count one record. A plan is not better because it reads no status or no country."""
         if row.left_out is not None:
@@ -213,7 +208,7 @@ class Drafter:
         trials = [self._with_preset(name) for name, _ in self._findings.presets[:_MAX_TRIED]]
         trials.append(self._try(DraftPlan(fields=self._own_fields())))
         usable = [trial for trial in trials if trial.failure is None] or trials[-1:]
-        return max(usable, key=lambda trial: trial.worth)
+        return max(usable, key=lambda trial: (trial.good, sum(trial.filled[name] for name in _COMPARED)))
 
     def _with_preset(self, name: str) -> Trial:
         """Return the preset, with guesses in place of the fields that it does not find."""

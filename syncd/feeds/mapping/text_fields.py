@@ -144,14 +144,11 @@ def _email(value: object, log: RowLog) -> object:
     return named[1] if named else text
 
 
-def _number(right: FieldExpression) -> FieldFunction:
-    right.check_constants(lambda value: isinstance(integer(spelled(value)), int), "a whole number")
-    return _one_value(right, lambda value, log: integer(spelled(value)))
-
-
-def _flag(right: FieldExpression) -> FieldFunction:
-    right.check_constants(lambda value: isinstance(boolean(value), bool), "true or false")
-    return _one_value(right, lambda value, log: boolean(value))
+def _plain(
+    right: FieldExpression, convert: Callable[[object], object], kind: type, words: str
+) -> FieldFunction:
+    right.check_constants(lambda value: isinstance(convert(value), kind), words)
+    return _one_value(right, lambda value, log: convert(value))
 
 
 def _html(right: FieldExpression) -> FieldFunction:
@@ -231,6 +228,8 @@ TEXT = FieldCompiler(_text, ("too_long",))
 EMAIL = FieldCompiler(lambda right: _one_value(right, _email))
 URL = FieldCompiler(lambda right: _one_value(right, _url))
 HTML = FieldCompiler(_html, ("html",))
-NUMBER = FieldCompiler(_number)
-FLAG = FieldCompiler(_flag)
+NUMBER = FieldCompiler(
+    lambda right: _plain(right, lambda value: integer(spelled(value)), int, "a whole number")
+)
+FLAG = FieldCompiler(lambda right: _plain(right, boolean, bool, "true or false"))
 DATE = FieldCompiler(_date, ("date",))

@@ -203,14 +203,9 @@ class FeedReader(ABC):
         first record. None: the bytes are not one record, or the first record was not like the others."""
         return None
 
-    @property
-    def encoding_guessed(self) -> bool:
-        """Return whether the file is not UTF-8, and nothing names its encoding."""
-        return self.source.guessed
-
     def warnings(self) -> Iterator[tuple[str, str]]:
         """Yield the code and the text of each warning about the file as a whole. Final only after the last record."""
-        if self.encoding_guessed:
+        if self.source.guessed:
             read_as = "it was read as Windows-1252 (see [read] encoding)"
             yield "encoding_guessed", f"the file is not UTF-8 and names no encoding; {read_as}"
         if self.controls:

@@ -145,7 +145,7 @@ class ZipReader(FeedReader):
             yield record
         self._follow(reader)
         self.line_end = reader.line_end if self.line_end is None else self.line_end and reader.line_end
-        self.source.guessed |= reader.encoding_guessed
+        self.source.guessed |= reader.source.guessed
         self.controls += reader.controls
         said, here = self.announced, reader.announced
         said.follow, said.pages, said.parts = here.follow, here.pages, len(self._names)  # each may be a page

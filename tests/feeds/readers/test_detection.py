@@ -221,7 +221,7 @@ def test_an_object_on_the_second_line_of_a_document_is_a_part_of_it(text):
     ('[{"id": "Québec"}]'.encode("cp1252"), ReadSpec(), True),
 ])  # fmt: skip
 def test_windows_1252_that_nothing_names_is_known_to_be_a_guess(data, spec, guessed):
-    assert read(data, spec)[0].encoding_guessed is guessed
+    assert read(data, spec)[0].source.guessed is guessed
 
 
 @pytest.mark.parametrize("named", ["utf-16", "UTF-16", "utf-16le", "UTF_32", "ucs-2"])
@@ -233,4 +233,4 @@ def test_a_declaration_in_single_bytes_that_names_a_wide_encoding_is_not_believe
     text = f'<?xml version="1.0" encoding="{named}"?>\n<jobs><job><id>Montr\u00e9al</id></job></jobs>'
     reader, records = read(text.encode(written), ReadSpec(records="/jobs/job"))
     assert records == [({"id": "Montr\u00e9al"}, None)]
-    assert reader.encoding_guessed is guessed
+    assert reader.source.guessed is guessed
