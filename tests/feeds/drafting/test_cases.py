@@ -128,22 +128,19 @@ def test_a_constant_says_what_it_does_to_how_many_records(tmp_path: Path) -> Non
     assert "nothing in the file" not in text.lower()
 
 
-@pytest.mark.parametrize(
-    ("name", "address"),
-    [
-        ("website", "https://acme.example"),
-        ("url", "https://acme.example/jobs"),
-        ("companyUrl", "https://acme.example/{n}"),
-        ("logo", "https://acme.example/{n}.png"),
-        ("info", "https://acme.example"),
-        ("self", "https://acme.example/{n}"),
-        ("edit_url", "https://acme.example/jobs/{n}/edit"),
-        ("href", "https://api.acme.example/v1/jobs/{n}"),
-        ("url", "https://acme.example/rest/api/jobs/{n}"),
-        ("vendorMail", "jobs{n}@vendor.example"),
-        ("info", "info@acme.example"),
-    ],
-)
+@pytest.mark.parametrize(("name", "address"), [
+    ("website", "https://acme.example"),
+    ("url", "https://acme.example/jobs"),
+    ("companyUrl", "https://acme.example/{n}"),
+    ("logo", "https://acme.example/{n}.png"),
+    ("info", "https://acme.example"),
+    ("self", "https://acme.example/{n}"),
+    ("edit_url", "https://acme.example/jobs/{n}/edit"),
+    ("href", "https://api.acme.example/v1/jobs/{n}"),
+    ("url", "https://acme.example/rest/api/jobs/{n}"),
+    ("vendorMail", "jobs{n}@vendor.example"),
+    ("info", "info@acme.example"),
+])  # fmt: skip
 def test_an_address_that_is_of_another_or_always_the_same_is_left_open(
     name: str, address: str, tmp_path: Path
 ) -> None:
@@ -180,14 +177,11 @@ def test_a_posting_that_begins_later_is_named(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("showSalary", [True, False, False, True]),
-        ("Hide pay", ["No", "Yes", "Yes", "No"]),
-        ("display_wage", [1, 0, 0, 1]),
-    ],
-)
+@pytest.mark.parametrize(("name", "values"), [
+    ("showSalary", [True, False, False, True]),
+    ("Hide pay", ["No", "Yes", "Yes", "No"]),
+    ("display_wage", [1, 0, 0, 1]),
+])  # fmt: skip
 def test_pay_that_is_not_to_be_seen_is_named(name: str, values: list[object], tmp_path: Path) -> None:
     jobs = [
         clerk(n) | {"apply": f"https://x.ca/{n}", "salary": "$20/hour", name: values[n]} for n in range(4)
@@ -215,16 +209,13 @@ def paid(*pay: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("names", "values"),
-    [
-        (("salary", "salary_unit"), ("31.50", "HOUR")),
-        (("pay", "pay_interval"), ("31.50", "hourly")),
-        (("min_amount", "interval"), (31.5, "hourly")),
-        (("compensation", "compensation_period"), ("$31.50", "per hour")),
-        (("salaire", "unite_salaire"), ("31,50", "heure")),
-    ],
-)
+@pytest.mark.parametrize(("names", "values"), [
+    (("salary", "salary_unit"), ("31.50", "HOUR")),
+    (("pay", "pay_interval"), ("31.50", "hourly")),
+    (("min_amount", "interval"), (31.5, "hourly")),
+    (("compensation", "compensation_period"), ("$31.50", "per hour")),
+    (("salaire", "unite_salaire"), ("31,50", "heure")),
+])  # fmt: skip
 def test_amounts_and_their_unit_are_found_by_their_names(
     names: tuple[str, str], values: tuple[object, str], tmp_path: Path
 ) -> None:

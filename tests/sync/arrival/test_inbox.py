@@ -70,13 +70,13 @@ def file_away(
     claimed: DropFile,
     run: int,
     *,
-    failed: bool = False,
-    reports: dict[str, bytes] | None = None,
+    reports: dict[str, bytes],
     step: Callable[[str], None] = lambda name: None,
 ) -> Path:
-    place = inbox.folder / ("failed" if failed else "done")
-    written = {suffix: partial(_write, content) for suffix, content in (reports or {}).items()}
-    return filing.file_away(claimed, run, place, lambda rejected: written, FakeHost(step=step))
+    written = {suffix: partial(_write, content) for suffix, content in reports.items()}
+    return filing.file_away(
+        claimed, run, inbox.folder / "done", lambda rejected: written, FakeHost(step=step)
+    )
 
 
 def _write(content: bytes, file: IO[bytes]) -> None:
