@@ -6,6 +6,7 @@ table of pairs, and not of characters: each of these is a letter or sign that pe
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from syncd.domain.text import unescape
@@ -35,6 +36,8 @@ _SLOPPY = {ord(shown[0]): byte for byte, shown in _BYTES.items() if len(shown) =
 _PARTS = re.compile(rf"[ÃÂÅ][{_NEXT}]|â[{_SIGNS}][{_NEXT}]|ï[{_NEXT}]{{2}}|ð[{_NEXT}]{{3}}")
 _LONE = re.compile(rf"Ã(?![\w{_NEXT}])|Â(?=\s)")
 _LOST = re.compile("\ufffd")
+#: A question mark in place of a letter or an apostrophe: "Pr?pos?", "we?re"; not that of an address. A description needs two.
+_LOST_LETTER = re.compile(r"\?(?<=[a-zß-ÿ].)(?=[a-zß-ÿ])(?![\w.%-]*=)")
 #: A reference to a character that is not ASCII.
 _REFERENCES = re.compile(
     r"&(?!(?:amp|lt|gt|quot|apos);)(?:[A-Za-z]{2,8}|#(?:1[2-9]\d|[2-9]\d\d|\d{4,6})|#[xX][0-9A-Fa-f]{2,5});"
@@ -104,6 +107,8 @@ def damage_of(field: str, text: str) -> str | None:
             return _in_words(field, "was decoded twice", match)
         if match := _LOST.search(plain):
             return _in_words(field, "has characters that were lost", match)
+    if "?" in plain and (match := _lost_letter(plain, 1 if field == "title" else 2)):
+        return _in_words(field, "has characters that were lost", match)
     if _has_placeholder_mark(plain) and (match := _PLACEHOLDER.search(plain)):
         return _in_words(field, "has a placeholder of a template", match)
     head = plain[:_HEAD]
@@ -128,6 +133,17 @@ def damage_of(field: str, text: str) -> str | None:
 def _in_words(field: str, what: str, match: re.Match[str]) -> str:
     shown = match.string[max(0, match.start() - 20) : match.end() + 20]
     return f"{field} {what}: {' '.join(shown.split())}"
+
+
+def _lost_letter(text: str, times: int) -> re.Match[str] | None:
+    """Return the first question mark in place of a letter, if ``times`` of them are there. Those of addresses do not count."""
+    found = (
+        match
+        for match in _LOST_LETTER.finditer(text)
+        if "/" not in text[max(text.rfind(sign, 0, match.start()) for sign in ' \n">') + 1 : match.start()]
+    )
+    first = [*islice(found, times)]
+    return first[0] if len(first) == times else None
 
 
 def _has_placeholder_mark(text: str) -> bool:

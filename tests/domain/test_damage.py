@@ -14,6 +14,7 @@ WRITTEN = (
     "|$15 {x} [1] ${|Chef’s “table” — 25 °C ±2|C++ <T>|R&D & Résumé &amp; CV|🎉 Fun|√4 = 2|€50|pâté, théâtre – bâtiment"
     "|Łódź Åland"
     "|Москва Где|½ price|Préposé(e) ¾ temps|HR <jobs@a.example>|Ambition: 100 %|array[[0], [1]"
+    "|Why us? Because. Nurse ?|x.ca/jobs?id=3 https://x.ca/a?bc=1 x.ca/jobs?apply x.ca/jobs?apply"
 )
 
 
@@ -21,6 +22,16 @@ WRITTEN = (
 @pytest.mark.parametrize("field", ["title", "description"])
 def test_what_people_write_is_not_damaged(field, text):
     assert damage_of(field, text) is None
+
+
+@pytest.mark.parametrize("text", ["Pr?pos?(e) ? la client?le, ? l'ann?e", "We?re a team and don?t wait"])
+@pytest.mark.parametrize("field", ["title", "description"])
+def test_question_marks_in_place_of_letters_are_damage(field, text):
+    assert f"{field} has characters that were lost: {text[:20]}" in str(damage_of(field, text))
+
+
+def test_a_blank_forgotten_behind_a_question_is_no_damage_of_a_description():
+    assert damage_of("description", "<p>Interested?call us</p>") is None
 
 
 def test_a_reference_with_more_digits_than_python_reads_is_text():
