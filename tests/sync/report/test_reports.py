@@ -158,6 +158,33 @@ def test_the_page_of_a_held_run_is_true_about_what_takes_its_place(board, mode):
     assert board.saved(held.id).state is (RunState.SUPERSEDED if mode == "snapshot" else RunState.HELD)
 
 
+def test_a_held_run_lists_the_jobs_that_would_be_archived(board, feed):
+    stay = [board.row("stays"), board.row("stays too")]
+    board.deliver(
+        feed, [*stay, board.row("a", title="Chef"), board.row("b", title="<i>Baker</i>"), board.row("c")]
+    )
+    run = board.deliver(feed, [*stay, board.row("c", closeDate="2026-11-01"), *[board.row(None)] * 4])
+    ids = {reference: board.job(reference).id for reference in "abc"}
+    data = report(board.store, run.id)
+    assert data["wouldArchive"] == {
+        "total": 3,
+        "jobs": [
+            {"referenceId": "a", "title": "Chef", "jobId": ids["a"], "why": "missing"},
+            {"referenceId": "b", "title": "<i>Baker</i>", "jobId": ids["b"], "why": "missing"},
+            {"referenceId": "c", "title": "Cook c", "jobId": ids["c"], "why": "row"},
+        ],
+    }
+    shown = page(board, run)
+    assert "Jobs that may leave the board" in shown.words
+    assert "These 3 jobs leave the board" in shown.words
+    assert "<i>Baker</i>" in shown.words
+    assert "i" not in shown.tags
+    assert shown.words.count("not in the file") == 2
+    assert shown.words.count("by the date of its own row") == 1
+    assert "The first" not in shown.words
+    assert "stays" not in shown.words
+
+
 def test_the_list_of_jobs_to_archive_is_complete_in_the_data_and_limited_on_the_page(board, feed):
     number = MAX_GOING + 2
     board.deliver(feed, [board.row(f"r{n:04}", title=f"Cook {n}") for n in range(number)])

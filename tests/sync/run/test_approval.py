@@ -237,6 +237,17 @@ def test_a_run_whose_jobs_have_changed_is_shown_again_and_nothing_is_applied(boa
     assert run.reason == f"approved; it was held because {why}"
 
 
+def test_a_run_is_shown_again_with_the_new_number_of_missing_jobs(board):
+    held = make_held(board, "share")
+    board.put({"referenceId": "r12", "status": "archived"})
+    run = board.importer.approve(held.run.id, held.feed)
+    assert reason_of(run).startswith("jobs moved since this was shown; 7 of 12 active jobs would be archived")
+    assert run.counts.missing == 7
+    board.importer.approve(run.id, held.feed)
+    assert board.job("r12").archived_by == "person"
+    assert board.job("r11").archived_by == "missing"
+
+
 def test_an_edit_of_a_job_that_the_approval_does_not_change_is_not_a_reason_to_show_the_run_again(board):
     held = make_held(board, "share")
     board.put({"referenceId": "r1", "title": "Edited"})  # its row was applied, and is not applied again
