@@ -91,7 +91,9 @@ def _guess_reference(columns: ColumnSearch) -> Guess | None:
     if not ids:
         why = "by its values: codes"
         ids = columns.alike(
-            "referenceId", lambda c: usable(c) and c.share("code") > 0.9, lambda c: (-c.filled,)
+            "referenceId",
+            lambda c: usable(c) and c.share("code") > 0.9 and c.rank("title") is None,
+            lambda c: (-c.filled,),
         )
     if not ids:
         return _guess_derived(columns)

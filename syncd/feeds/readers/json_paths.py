@@ -31,7 +31,7 @@ _OPENING = re.compile(rb"[\[{]")
 #: The parser looks at all of a number again with each chunk.
 _MAX_VALUE = 10 << 20
 #: Members of the root that may have the number of records; the object that has the records may, too.
-_ABOUT = frozenset(("meta", "metadata", "paging", "pagination", "page", "pageinfo", "links", "next"))
+_ABOUT = frozenset(("meta", "metadata", "paging", "pagination", "page", "pageinfo", "info", "links", "next"))
 #: How the names of members begin that were attributes of XML.
 _ATTRIBUTES = ("@", "_", "-", "$", "#")
 #: This many other arrays are named where the records are not found.

@@ -33,14 +33,18 @@ WITHIN = "[*]"
 #: Names, without case, ``_`` and ``-``, under which a file declares how many records it has.
 _TOTALS = frozenset(
     "expectedjobcount jobcount jobscount numberofjobs numfound recordcount resultcount total totalcount totalelements totalfound"
-    " totalhits totalitems totaljobs totalrecords totalresults".split()
+    " totalhits totalitems totaljobs totalrecords totalresults totalsize".split()
 )
 #: Names that say that other records follow: true, or where they are; that these are the last: false; the number of pages.
-_MORE = frozenset("hasmore hasmoreitems hasnext hasnextpage".split())
-_NEXT = frozenset(
-    "next nextcursor nextlink nextpage nextpagetoken nextpageurl nexttoken nexturl @odata.nextlink".split()
+_MORE = frozenset(
+    "hasmore hasmoreitems hasmorepages hasmoreresults hasnext hasnextpage istruncated moreavailable moredataavailable morerecords"
+    " moreresults".split()
 )
-_LAST = frozenset("last islast lastpage islastpage".split())
+_NEXT = frozenset(
+    "next nextcursor nextlink nextoffset nextpage nextpagetoken nextpageurl nextrecordsurl nexttoken nexturl"
+    " @odata.nextlink odata.nextlink continuationtoken".split()
+)
+_LAST = frozenset("last islast lastpage islastpage done".split())
 _PAGES = frozenset("pages totalpages pagestotal pagecount numpages nbpages numberofpages lastpage".split())
 _PAGE = frozenset(("page", "pages"))
 #: "Page 1 of 3".
@@ -82,7 +86,9 @@ class Announced:
         flag = {"true": True, "false": False}.get(text.casefold())
         if flag is not None:
             self.follow = name if key in (_MORE if flag else _LAST) else self.follow
-        elif key in _NEXT and text:
+        elif text and (
+            key in _NEXT or (key == "offset" and not _NUMBER.fullmatch(text))
+        ):  # the mark of a place in the list
             self.follow = name
         elif key in _TOTALS and _WHOLE.fullmatch(text):
             self.total = max(self.total or 0, int(re.sub(r"[^0-9]", "", text)[:_MAX_DIGITS]))

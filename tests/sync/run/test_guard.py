@@ -128,6 +128,9 @@ def test_a_file_declares_the_number_of_its_records_under_several_names_and_as_te
     ({"next": "https://acme.example/jobs?page=2"}, "next"), ({"meta": {"next_page": 2}}, "next_page"),
     ({"page": 1, "pages": 3}, "pages"), ({"meta": {"total_pages": "3"}}, "total_pages"), ({"page": "1 of 3"}, "page"),
     ({"links": {"next": "/jobs?page=2"}}, "next"), ({"paging": {"next": {"offset": 9}}}, "next"), ({"last": False}, "last"),
+        ({"info": {"more_records": True, "page": 1}}, "more_records"), ({"offset": "itr8/rec5"}, "offset"),
+        ({"done": False}, "done"),
+        ({"moreDataAvailable": True}, "moreDataAvailable"), ({"offset": 0, "info": {"more_records": False}, "done": True}, None),
     ({"hasMore": False, "next": None, "nextPageToken": ""}, None), ({"filters": {"next": "all"}, "page": True}, None),
     ({"page": 1, "pages": 1, "last": True, "links": {"next": None}}, None), ({"pages": 2, "total": 10}, None),
 ])  # fmt: skip
