@@ -131,8 +131,9 @@ def _rules(column: Column, records: int, today: str) -> Iterator[LeftOut]:
         flag = "internal" if inside and not words & LEFT_OUT["only"] else "" if hides else "public"
         if hides or rest == of:
             yield LeftOut(column, (*values,) or _FLAGS[hides], sum(values.values()), rest == of, flag)
-    elif words & LEFT_OUT["remaining"] and words & LEFT_OUT["openings"] and column.share("number") > _MOST:
-        yield LeftOut(column, ("0",), column.few["0"], column.few["0"] < column.values)
+    elif words & LEFT_OUT["openings"] and not words & LEFT_OUT["filled"] and column.share("number") > _MOST:
+        remaining = bool(words & LEFT_OUT["remaining"])
+        yield LeftOut(column, ("0",), column.few["0"], remaining and column.few["0"] < column.values)
     elif words & (LEFT_OUT["dates"] | LEFT_OUT["reasons"]) and column.rank("closeDate") is None:
         closing = {word for word in rest if status_word(word) == "archived" or word in LEFT_OUT["closing"]}
         dates = column.share(*DATE_KINDS) > _MOST

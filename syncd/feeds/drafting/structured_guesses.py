@@ -34,6 +34,7 @@ _VAGUE_WORDS = frozenset(
     "online live en ligne private prive privee future preview planned complete completed hidden visible listed enabled disabled"
     " hired public publique internal interne external externe upcoming".split()
 ) | {"en ligne"}
+_APPROVED = {"approved": "active", "approuve": "active", "approuvee": "active", "waiting": "draft"}
 _NOTE = re.compile(r"\([^()]*\)")
 #: Between the words of a name such as ``payRateMin``.
 _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -169,7 +170,7 @@ def guess_status(columns: ColumnSearch) -> Guess | None:
         alone = columns.named("status", lambda c: c.average <= 40 and c.share(*others) <= 0.5)
         alone = [c for c in alone if c in fit and c.name not in _VAGUE_NAMES]
         used, why = [*alone[:1], *used], "by its name; most of its words are unknown"
-    coded = [(c, meanings) for c in own if (meanings := _actions(c) or _letters(c))][:1]
+    coded = [(c, meanings) for c in own if (meanings := _actions(c) or _letters(c) or _approvals(c))][:1]
     used = [*used, *(column for column, _ in coded if column not in used)]
     if not used:
         return None
@@ -180,6 +181,14 @@ def guess_status(columns: ColumnSearch) -> Guess | None:
         source = {"all": [column.selector for column in used]}
     guess = columns.guess("status", used, source | {"lookup": "status"}, why)
     return replace(guess, lookup=coded[0][1]) if coded else guess
+
+
+def _approvals(column: Column) -> dict[str, str]:
+    """Return "approved" as active, in a column that is named after an approval."""
+    named = "approv" in column.name or "moderation" in column.name or "approbation" in column.name
+    words = {text: status_word(text) or _APPROVED.get(name_key(text)) for text in column.few}
+    known = {text: status for text, status in words.items() if status}
+    return known if named and len(known) == column.different and "active" in known.values() else {}
 
 
 def _actions(column: Column) -> dict[str, str]:

@@ -177,6 +177,14 @@ def test_a_posting_that_begins_later_is_named(tmp_path: Path) -> None:
     )
 
 
+def test_postings_without_an_opening_are_named(tmp_path: Path) -> None:
+    jobs = [clerk(n) | {"apply": f"https://x.ca/{n}", "openings": n % 3} for n in range(4)]
+    for content in each_format(jobs):
+        (tmp_path / "f").write_text(content)
+        (remark,) = drafted(tmp_path / "f").remarks
+        assert remark == "openings has 0 in 2 records, and these would go in: see [rows] in the draft"
+
+
 @pytest.mark.parametrize(("name", "values"), [
     ("showSalary", [True, False, False, True]),
     ("Hide pay", ["No", "Yes", "Yes", "No"]),

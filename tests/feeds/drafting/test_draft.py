@@ -603,6 +603,8 @@ A, X, D = "active", "archived", "draft"
     ({"status": ["publish", "publish", "draft", "expired"], "_filled": ["0", "1", "0", "0"]}, [A, X, D, X]),
     ({"statut": ["Permanent", "Temporaire", "Permanent", "Temps plein"]}, [A] * 4),
     ({"company_status": ["Active", "Active", "Inactive", "Active"]}, [A] * 4),
+    ({"approval_status": ["Approved", "Pending", "Rejected", "approved"]}, [A, D, X, A]),
+    ({"moderationStatus": ["approved", "waiting", "rejected", "approved"]}, [A, D, X, A]),
     ({"sector": ["Public", "Private", "Private", "Private"]}, [A] * 4),
     ({"state": ["ON", "QC", "ON", "BC"]}, [A] * 4),
 ])  # fmt: skip
