@@ -120,12 +120,15 @@ def test_what_only_the_build_needs_can_be_removed_after_it():
     assert pins("requirements.lock").keys() & pins("requirements-build.lock").keys() == set()
 
 
-@pytest.mark.parametrize(("lock", "whole"), [
-    ("requirements.lock", "requirements-dev.lock"),
-    ("requirements-build.lock", "requirements-dev.lock"),
-    ("requirements.lock", "requirements-sources.lock"),
-    ("requirements-sources.lock", "requirements-nightly.lock"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lock", "whole"),
+    [
+        ("requirements.lock", "requirements-dev.lock"),
+        ("requirements-build.lock", "requirements-dev.lock"),
+        ("requirements.lock", "requirements-sources.lock"),
+        ("requirements-sources.lock", "requirements-nightly.lock"),
+    ],
+)
 def test_a_lock_includes_a_smaller_one(lock, whole):
     large = pins(whole)
     assert {name: (pin.version, pin.hashes) for name, pin in pins(lock).items()} == {

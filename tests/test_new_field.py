@@ -199,14 +199,17 @@ def test_the_history_has_each_change_of_the_fields(program):
     ]
 
 
-@pytest.mark.parametrize(("name", "value", "code"), [
-    ("workplace", 5, "wrong_type"),
-    ("workplace", "x" * 21, "too_long"),
-    ("openings", "3", "wrong_type"),
-    ("openings", 2.5, "wrong_type"),
-    ("openings", 0, "out_of_range"),
-    ("openings", 1000, "out_of_range"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "value", "code"),
+    [
+        ("workplace", 5, "wrong_type"),
+        ("workplace", "x" * 21, "too_long"),
+        ("openings", "3", "wrong_type"),
+        ("openings", 2.5, "wrong_type"),
+        ("openings", 0, "out_of_range"),
+        ("openings", 1000, "out_of_range"),
+    ],
+)
 def test_a_value_that_does_not_fit_is_a_problem_of_the_field(program, name, value, code):
     for method in ("POST", "PUT"):
         body = {**JOB, "referenceId": "A-5", name: value}

@@ -20,16 +20,19 @@ from syncd.values import (
 )
 
 
-@pytest.mark.parametrize(("value", "seconds"), [
-    ("500ms", 0.5),
-    ("2s", 2),
-    ("10m", 600),
-    ("12h", 43200),
-    (" 7d ", 604800),
-    ("0", 0),
-    ("2 w", 1209600),
-    ("1.5h", 5400),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("500ms", 0.5),
+        ("2s", 2),
+        ("10m", 600),
+        ("12h", 43200),
+        (" 7d ", 604800),
+        ("0", 0),
+        ("2 w", 1209600),
+        ("1.5h", 5400),
+    ],
+)
 def test_durations(value, seconds):
     assert duration(value) == timedelta(seconds=seconds)
 
@@ -53,16 +56,19 @@ def test_a_unit_in_capitals_is_a_fault_that_says_how_to_write_it(value, meant):
     assert str(fault.value) == f'must be a duration such as 2s, 10m, 12h or 7d, not "{value}"{hint}'
 
 
-@pytest.mark.parametrize(("value", "bytes_"), [
-    (5, 5),
-    (0, 0),
-    ("5", 5),
-    ("1KiB", 1024),
-    ("1.5mib", 1572864),
-    ("2MB", 2_000_000),
-    ("4GiB", 4 << 30),
-    ("7 B", 7),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "bytes_"),
+    [
+        (5, 5),
+        (0, 0),
+        ("5", 5),
+        ("1KiB", 1024),
+        ("1.5mib", 1572864),
+        ("2MB", 2_000_000),
+        ("4GiB", 4 << 30),
+        ("7 B", 7),
+    ],
+)
 def test_sizes(value, bytes_):
     assert size(value) == bytes_
 
@@ -73,16 +79,34 @@ def test_what_is_not_a_size(value):
         size(value)
 
 
-@pytest.mark.parametrize(("parse", "taken", "refused", "wanted"), [
-    (number(1, 100).parse, [1, 100], [0, 101, "5", True, 1.0, None], "must be a whole number from 1 to 100"),
-    (COUNT.parse, [0, 10_000_000], [-1, 10_000_001, "5"], "must be a whole number from 0 to 10000000"),
-    (percent, [0, 12.5, 100], [-0.1, 100.1, float("nan"), "5", True], "must be a percentage from 0 to 100"),
-    (flag, [True, False], ["true", 1, 0, None], "must be true or false"),
-    (choice("archive", "ignore").parse, ["archive", "ignore"], ["Archive", "", 1, ["archive"]],
-     "must be archive or ignore"),
-    (text, ["", " ", "a"], [1, None, ["a"]], "must be text"),
-    (filled_text, ["a", " a "], ["", " \n", 1, None], "must be text"),
-], ids=["whole", "count", "percent", "flag", "choice", "text", "filled_text"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("parse", "taken", "refused", "wanted"),
+    [
+        (
+            number(1, 100).parse,
+            [1, 100],
+            [0, 101, "5", True, 1.0, None],
+            "must be a whole number from 1 to 100",
+        ),
+        (COUNT.parse, [0, 10_000_000], [-1, 10_000_001, "5"], "must be a whole number from 0 to 10000000"),
+        (
+            percent,
+            [0, 12.5, 100],
+            [-0.1, 100.1, float("nan"), "5", True],
+            "must be a percentage from 0 to 100",
+        ),
+        (flag, [True, False], ["true", 1, 0, None], "must be true or false"),
+        (
+            choice("archive", "ignore").parse,
+            ["archive", "ignore"],
+            ["Archive", "", 1, ["archive"]],
+            "must be archive or ignore",
+        ),
+        (text, ["", " ", "a"], [1, None, ["a"]], "must be text"),
+        (filled_text, ["a", " a "], ["", " \n", 1, None], "must be text"),
+    ],
+    ids=["whole", "count", "percent", "flag", "choice", "text", "filled_text"],
+)
 def test_what_a_parser_takes_and_what_it_refuses(parse, taken, refused, wanted):
     assert [parse(value) for value in taken] == taken
     for value in refused:
@@ -98,13 +122,16 @@ def test_a_value_is_shown_as_its_author_wrote_it(value, words):
     assert shown(value) == words
 
 
-@pytest.mark.parametrize(("span", "words"), [
-    ("2d", "2 days"),
-    ("1d", "24 hours"),
-    ("36h", "36 hours"),
-    ("1h", "60 minutes"),
-    ("90s", "90 seconds"),
-    ("2.5h", "2.5 hours"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("span", "words"),
+    [
+        ("2d", "2 days"),
+        ("1d", "24 hours"),
+        ("36h", "36 hours"),
+        ("1h", "60 minutes"),
+        ("90s", "90 seconds"),
+        ("2.5h", "2.5 hours"),
+    ],
+)
 def test_a_time_span_is_written_in_words(span, words):
     assert span_in_words(duration(span)) == words

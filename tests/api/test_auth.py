@@ -23,24 +23,27 @@ NO_KEY: list[dict[str, str]] = [
 
 
 @pytest.mark.parametrize("headers", NO_KEY, ids=lambda h: h["API-Key"][:8])
-@pytest.mark.parametrize(("method", "path"), [
-    ("GET", "/jobs"),
-    ("POST", "/jobs"),
-    ("PUT", "/jobs"),
-    ("DELETE", "/jobs"),
-    ("OPTIONS", "/jobs"),
-    ("PATCH", "/jobs"),
-    ("GET", "/jobs/1"),
-    ("PUT", "/jobs/1"),
-    ("DELETE", "/jobs/1"),
-    ("GET", "/positiontypes"),
-    ("GET", "/nowhere"),
-    ("GET", "/jobs/1/2"),
-    ("GET", "/"),
-    ("GET", ""),
-    ("GET", "%2Fjobs"),
-    ("GET", "/../v1.1/jobs"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/jobs"),
+        ("POST", "/jobs"),
+        ("PUT", "/jobs"),
+        ("DELETE", "/jobs"),
+        ("OPTIONS", "/jobs"),
+        ("PATCH", "/jobs"),
+        ("GET", "/jobs/1"),
+        ("PUT", "/jobs/1"),
+        ("DELETE", "/jobs/1"),
+        ("GET", "/positiontypes"),
+        ("GET", "/nowhere"),
+        ("GET", "/jobs/1/2"),
+        ("GET", "/"),
+        ("GET", ""),
+        ("GET", "%2Fjobs"),
+        ("GET", "/../v1.1/jobs"),
+    ],
+)
 async def test_everything_under_the_base_needs_a_good_key(api, method, path, headers):
     answer = await api(method, path, headers=headers)
     assert (answer.status, answer.code) == (401, "unauthenticated")

@@ -26,14 +26,23 @@ ALONE: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"description": "<p>Bake.</p>"}, {}),
     ({"applicationEmail": "hr@example.com"}, {}),
     ({"applicationUrl": "https://x.example/apply"}, {"applicationUrl": None}),
-    ({"locations": [{"description": "toronto, on"}]},
-     {"locations": [{"id": 6167865, "name": "Toronto", "description": "Toronto, ON", "type": "city"}]}),
-    ({"categories": [{"id": 3}, {"id": 2}]},
-     {"categories": [{"id": 3, "name": "Agriculture & Environment"}, {"id": 2, "name": "Administration & Office"}]}),
+    (
+        {"locations": [{"description": "toronto, on"}]},
+        {"locations": [{"id": 6167865, "name": "Toronto", "description": "Toronto, ON", "type": "city"}]},
+    ),
+    (
+        {"categories": [{"id": 3}, {"id": 2}]},
+        {
+            "categories": [
+                {"id": 3, "name": "Agriculture & Environment"},
+                {"id": 2, "name": "Administration & Office"},
+            ]
+        },
+    ),
     ({"positionType": {"id": 2}}, {"positionType": {"id": 2, "name": "Part Time"}}),
     ({"salary": None}, {}),
     ({**URL, "applicationEmail": None}, {"applicantRoutingType": {"id": 2, "name": "URL"}}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("way", ["id", "reference"])
@@ -193,13 +202,16 @@ async def test_an_unknown_field_is_refused_at_every_depth(api, sent, pointer):
 @pytest.mark.parametrize(
     ("method", "path"), [("POST", "/jobs"), ("PUT", "/jobs"), ("PUT", "/jobs/{id}"), ("DELETE", "/jobs")]
 )
-@pytest.mark.parametrize(("media_type", "good"), [
-    ("Application/JSON; charset=utf-8", True),
-    ("application/json-patch+json", True),
-    ("text/json", False),
-    ("multipart/form-data; boundary=x", False),
-    (" ", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("media_type", "good"),
+    [
+        ("Application/JSON; charset=utf-8", True),
+        ("application/json-patch+json", True),
+        ("text/json", False),
+        ("multipart/form-data; boundary=x", False),
+        (" ", False),
+    ],
+)
 async def test_every_body_has_a_media_type_that_begins_with_application_json(
     api, method, path, media_type, good
 ):

@@ -48,12 +48,15 @@ async def test_a_job_is_archived_and_comes_back_and_nothing_else_changes(api, wa
 
 
 @BY_ID_AND_REFERENCE
-@pytest.mark.parametrize(("made", "sent", "close"), [
-    ({}, {}, "2027-01-18"),
-    ({"closeDate": "2027-03-01"}, {}, "2027-03-01"),
-    ({"closeDate": "2027-03-01"}, {"closeDate": None}, "2027-01-18"),
-    ({}, {"closeDate": "2027-01-15"}, "2027-01-15"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("made", "sent", "close"),
+    [
+        ({}, {}, "2027-01-18"),
+        ({"closeDate": "2027-03-01"}, {}, "2027-03-01"),
+        ({"closeDate": "2027-03-01"}, {"closeDate": None}, "2027-01-18"),
+        ({}, {"closeDate": "2027-01-15"}, "2027-01-15"),
+    ],
+)
 async def test_publishing_a_draft_moves_a_default_close_date(api, way, made, sent, close):
     job = await api.create(referenceId="A-1", status="draft", **made)
     api.clock.forward(days=3)

@@ -88,15 +88,18 @@ async def test_a_reference_can_be_changed_and_the_old_one_is_free_again(api):
     assert (await api.create(referenceId="A-1"))["id"] != job["id"]
 
 
-@pytest.mark.parametrize(("body", "fault"), [
-    ({}, "required"),
-    ({"title": "x"}, "required"),
-    ({"referenceId": " \n"}, "required"),
-    ({"referenceId": 5}, "wrong_type"),
-    ({"referenceId": ["A-1"]}, "wrong_type"),
-    ({"referenceId": "A" * 51}, "too_long"),
-    ({"referenceId": "A\u0000"}, "invalid_characters"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ({}, "required"),
+        ({"title": "x"}, "required"),
+        ({"referenceId": " \n"}, "required"),
+        ({"referenceId": 5}, "wrong_type"),
+        ({"referenceId": ["A-1"]}, "wrong_type"),
+        ({"referenceId": "A" * 51}, "too_long"),
+        ({"referenceId": "A\u0000"}, "invalid_characters"),
+    ],
+)
 async def test_without_a_usable_reference_no_job_is_named(api, body, fault):
     job = await api.create(referenceId="A-1")
     for method in ("PUT", "DELETE"):
@@ -105,17 +108,20 @@ async def test_without_a_usable_reference_no_job_is_named(api, body, fault):
     assert (await api.get(f"/jobs/{job['id']}")).json == job
 
 
-@pytest.mark.parametrize(("before", "after", "status"), [
-    ("active", "archived", 200),
-    ("archived", "active", 200),
-    ("draft", "active", 200),
-    ("draft", "archived", 200),
-    ("active", "active", 200),
-    ("archived", "archived", 200),
-    ("draft", "draft", 200),
-    ("active", "draft", 409),
-    ("archived", "draft", 409),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "after", "status"),
+    [
+        ("active", "archived", 200),
+        ("archived", "active", 200),
+        ("draft", "active", 200),
+        ("draft", "archived", 200),
+        ("active", "active", 200),
+        ("archived", "archived", 200),
+        ("draft", "draft", 200),
+        ("active", "draft", 409),
+        ("archived", "draft", 409),
+    ],
+)
 async def test_a_status_changes_only_as_the_specification_allows(api, before, after, status):
     job = await api.create(status=before)
     answer = await api.put(f"/jobs/{job['id']}", {"status": after})
@@ -132,22 +138,25 @@ def allowed_from(status: str) -> str:
     return {"active": "archived", "archived": "active"}[status]
 
 
-@pytest.mark.parametrize(("override", "method", "path", "status"), [
-    ("PUT", "POST", "/jobs/{id}", 200),
-    ("put", "POST", "/jobs/{id}", 200),
-    ("DELETE", "POST", "/jobs/{id}", 204),
-    ("delete", "POST", "/jobs", 204),
-    ("PUT", "POST", "/jobs", 200),
-    ("PATCH", "POST", "/jobs/{id}", 405),
-    ("GET", "POST", "/jobs/{id}", 405),
-    ("PATCH", "POST", "/jobs", 409),  # it is a POST, and the referenceId is in use
-    ("DELETE", "GET", "/jobs/{id}", 200),
-    ("DELETE", "PUT", "/jobs/{id}", 200),
-    ("PUT", "DELETE", "/jobs/{id}", 204),
-    ("DELETE", "HEAD", "/jobs/{id}", 200),
-    ("DELETE", "OPTIONS", "/jobs/{id}", 204),
-    ("PUT", "PATCH", "/jobs/{id}", 405),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("override", "method", "path", "status"),
+    [
+        ("PUT", "POST", "/jobs/{id}", 200),
+        ("put", "POST", "/jobs/{id}", 200),
+        ("DELETE", "POST", "/jobs/{id}", 204),
+        ("delete", "POST", "/jobs", 204),
+        ("PUT", "POST", "/jobs", 200),
+        ("PATCH", "POST", "/jobs/{id}", 405),
+        ("GET", "POST", "/jobs/{id}", 405),
+        ("PATCH", "POST", "/jobs", 409),  # it is a POST, and the referenceId is in use
+        ("DELETE", "GET", "/jobs/{id}", 200),
+        ("DELETE", "PUT", "/jobs/{id}", 200),
+        ("PUT", "DELETE", "/jobs/{id}", 204),
+        ("DELETE", "HEAD", "/jobs/{id}", 200),
+        ("DELETE", "OPTIONS", "/jobs/{id}", 204),
+        ("PUT", "PATCH", "/jobs/{id}", 405),
+    ],
+)
 async def test_the_method_override_counts_on_post_for_put_and_delete_only(
     api, override, method, path, status
 ):
@@ -188,15 +197,18 @@ async def test_another_employers_job_is_not_there(api):
     assert (await api.get(path)).json == job
 
 
-@pytest.mark.parametrize("changed", [
-    {},
-    {"status": "draft", "positionType": None, "description": None, "salary": None},
-    {"status": "archived", "closeDate": "2020-01-01"},
-    {"locations": [{"description": "Nowhereville-sur-Mer, NT"}]},
-    {"locations": [{"description": "montreal"}, {"description": "St. John's, NL"}]},
-    {"salary": {"plusCommission": True}},
-    {"applicantRoutingType": {"id": 2}, "applicationUrl": "HTTPS://x.example/apply"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"status": "draft", "positionType": None, "description": None, "salary": None},
+        {"status": "archived", "closeDate": "2020-01-01"},
+        {"locations": [{"description": "Nowhereville-sur-Mer, NT"}]},
+        {"locations": [{"description": "montreal"}, {"description": "St. John's, NL"}]},
+        {"salary": {"plusCommission": True}},
+        {"applicantRoutingType": {"id": 2}, "applicationUrl": "HTTPS://x.example/apply"},
+    ],
+)
 async def test_a_get_result_without_id_and_reference_is_a_valid_body(api, changed):
     job = await api.create(referenceId="A-1", **changed)
     job = (await api.get(f"/jobs/{job['id']}")).json
@@ -222,18 +234,21 @@ async def test_a_get_result_sent_back_whole_changes_nothing(api):
     assert (answer.status, answer.json) == (200, job)
 
 
-@pytest.mark.parametrize(("sent", "shown"), [
-    ("1234567890.12", "1234567890.12"),
-    ("0.1", "0.1"),
-    ("0.0001", "0.0001"),
-    ("1E+3", "1000"),
-    ("20.50", "20.5"),
-    ("1e-4", "0.0001"),
-    ("999999999999.9999", "999999999999.9999"),
-    ("0", "0"),
-    ("0.0", "0"),
-    ("1e11", "100000000000"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [
+        ("1234567890.12", "1234567890.12"),
+        ("0.1", "0.1"),
+        ("0.0001", "0.0001"),
+        ("1E+3", "1000"),
+        ("20.50", "20.5"),
+        ("1e-4", "0.0001"),
+        ("999999999999.9999", "999999999999.9999"),
+        ("0", "0"),
+        ("0.0", "0"),
+        ("1e11", "100000000000"),
+    ],
+)
 async def test_amounts_come_back_digit_for_digit(api, sent, shown):
     job = await api.create()
     raw = f'{{"salary": {{"amount": {sent}, "maxAmount": null}}}}'.encode()

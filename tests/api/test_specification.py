@@ -49,16 +49,25 @@ BODIES: dict[str, list[tuple[dict[str, Any], bool]]] = {
     "Categories per job": [({"categories": ids(n)}, 1 <= n <= 3) for n in range(5)],
     "referenceId": [({"referenceId": c * n}, n <= 50) for n in (49, 50, 51) for c in ("r", ROCKET)],
     "title": [({"title": c * n}, n <= 256) for n in (255, 256, 257) for c in ("t", ROCKET)],
-    "applicationEmail": [({"applicationEmail": email(n, c)}, n <= 50) for n in (49, 50, 51) for c in ("a", HAN)],
-    "applicationUrl": [({**URL, "applicationUrl": url(n, c)}, n <= 200) for n in (199, 200, 201) for c in ("p", ROCKET)],
+    "applicationEmail": [
+        ({"applicationEmail": email(n, c)}, n <= 50) for n in (49, 50, 51) for c in ("a", HAN)
+    ],
+    "applicationUrl": [
+        ({**URL, "applicationUrl": url(n, c)}, n <= 200) for n in (199, 200, 201) for c in ("p", ROCKET)
+    ],
     "status": [
         ({"status": s}, s in ("active", "archived", "draft"))
         for s in ("active", "archived", "draft", "archivedx", "archivedxx", "archivedxxx", ROCKET * 10)
     ],
     "location name": [
-        ({"locations": [{"description": c * n + ", AB"}]}, n <= 256) for n in (255, 256, 257) for c in ("C", HAN)],
-    "location description": [({"locations": place(n, c)}, n <= 300) for n in (299, 300, 301) for c in ("C", HAN)],
-}  # fmt: skip
+        ({"locations": [{"description": c * n + ", AB"}]}, n <= 256)
+        for n in (255, 256, 257)
+        for c in ("C", HAN)
+    ],
+    "location description": [
+        ({"locations": place(n, c)}, n <= 300) for n in (299, 300, 301) for c in ("C", HAN)
+    ],
+}
 CASES = [(row, change, good) for row, cases in BODIES.items() for change, good in cases]
 
 

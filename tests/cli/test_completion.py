@@ -20,13 +20,16 @@ def test_the_packaged_file_is_what_show_completion_prints(shell, name):
     assert (FILES / name).read_text() == script + "\n"
 
 
-@pytest.mark.parametrize(("words", "offered"), [
-    (["ru"], ["runs"]),
-    (["runs", "a"], ["approve", "again"]),
-    (["feed", ""], ["list", "new", "pause", "resume", "fetch", "remove", "show", "sheet", "check"]),
-    (["plan", "--exit"], ["--exit-code"]),
-    (["export", "--format", "j"], ["json", "jsonld"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["ru"], ["runs"]),
+        (["runs", "a"], ["approve", "again"]),
+        (["feed", ""], ["list", "new", "pause", "resume", "fetch", "remove", "show", "sheet", "check"]),
+        (["plan", "--exit"], ["--exit-code"]),
+        (["export", "--format", "j"], ["json", "jsonld"]),
+    ],
+)
 def test_bash_completes_commands_options_and_choices(tmp_path, words, offered):
     program = tmp_path / "syncd"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m syncd "$@"\n')

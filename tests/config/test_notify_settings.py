@@ -58,31 +58,34 @@ def test_what_is_written_is_what_is_used():
     assert found.digest is not None
 
 
-@pytest.mark.parametrize(("values", "words"), [
-    ({"webhook": "ftp://x.example"}, "must be an address such as https://hooks"),
-    ({"webhook": "https://u:p@x.example"}, "must have neither a user"),
-    ({"webhook": "https://x.example/\r\nHost: y"}, "must be an address"),
-    ({"webhook": "https://x.example:99999"}, "must be an address"),
-    ({"webhook": "https://x.example"}, "notify.webhook: set notify.webhook_secret"),
-    ({"webhook": "https://x.example", "webhook_secret": "short"}, "at least 16 characters"),
-    ({"smtp": "mail.example.ca:25"}, "must be an address such as smtp://"),
-    ({"smtp": "smtp://u:secret-pw@mail.example.ca"}, "must not hold a password"),
-    ({"smtp": "smtp://u@mail.example.ca"}, "set notify.smtp_password, too"),
-    ({"smtp": "smtp://mail.example.ca", "smtp_password": "x"}, "set the user in notify.smtp, too"),
-    ({"smtp_password": "x"}, "set notify.smtp, too"),
-    ({"email_to": "a@b.example"}, "notify.email_to: set notify.smtp, too"),
-    ({"email_to": "a@b.example"}, "notify.email_to: set notify.email_from, too"),
-    ({"email_to": "a@b.example\r\nBcc: c@d.example"}, "which is not an e-mail address"),
-    ({"email_to": "a@b.example,a@b.example"}, "has an entry twice"),
-    ({"email_from": "Acme <a@b.example>"}, "must be an e-mail address"),
-    ({"events": "held,exploded"}, 'has "exploded", which is not one of held, failed'),
-    ({"quiet": "22-6"}, "must be two times of day"),
-    ({"quiet": "06:00-06:00"}, "must be two times of day"),
-    ({"quiet": "25:00-06:00"}, "must be two times of day"),
-    ({"digest": "8"}, "must be a time of day"),
-    ({"digest": "08:00"}, "notify.digest: set notify.email_to or notify.webhook"),
-    ({**WHOLE, "digest": "23:00"}, "notify.digest: is a time within notify.quiet"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"webhook": "ftp://x.example"}, "must be an address such as https://hooks"),
+        ({"webhook": "https://u:p@x.example"}, "must have neither a user"),
+        ({"webhook": "https://x.example/\r\nHost: y"}, "must be an address"),
+        ({"webhook": "https://x.example:99999"}, "must be an address"),
+        ({"webhook": "https://x.example"}, "notify.webhook: set notify.webhook_secret"),
+        ({"webhook": "https://x.example", "webhook_secret": "short"}, "at least 16 characters"),
+        ({"smtp": "mail.example.ca:25"}, "must be an address such as smtp://"),
+        ({"smtp": "smtp://u:secret-pw@mail.example.ca"}, "must not hold a password"),
+        ({"smtp": "smtp://u@mail.example.ca"}, "set notify.smtp_password, too"),
+        ({"smtp": "smtp://mail.example.ca", "smtp_password": "x"}, "set the user in notify.smtp, too"),
+        ({"smtp_password": "x"}, "set notify.smtp, too"),
+        ({"email_to": "a@b.example"}, "notify.email_to: set notify.smtp, too"),
+        ({"email_to": "a@b.example"}, "notify.email_to: set notify.email_from, too"),
+        ({"email_to": "a@b.example\r\nBcc: c@d.example"}, "which is not an e-mail address"),
+        ({"email_to": "a@b.example,a@b.example"}, "has an entry twice"),
+        ({"email_from": "Acme <a@b.example>"}, "must be an e-mail address"),
+        ({"events": "held,exploded"}, 'has "exploded", which is not one of held, failed'),
+        ({"quiet": "22-6"}, "must be two times of day"),
+        ({"quiet": "06:00-06:00"}, "must be two times of day"),
+        ({"quiet": "25:00-06:00"}, "must be two times of day"),
+        ({"digest": "8"}, "must be a time of day"),
+        ({"digest": "08:00"}, "notify.digest: set notify.email_to or notify.webhook"),
+        ({**WHOLE, "digest": "23:00"}, "notify.digest: is a time within notify.quiet"),
+    ],
+)
 def test_a_value_that_cannot_be_used_is_a_fault(values, words):
     assert words in faults(**values)
 
@@ -114,10 +117,13 @@ def test_secrets_may_be_in_files_of_their_own(tmp_path):
     assert "notify.webhook_secret_file: " in faults(**values, smtp_password="x", webhook_secret_file="gone")
 
 
-@pytest.mark.parametrize(("quiet", "included", "free"), [
-    ("22:00-06:00", ("22:00", "23:59", "00:00", "05:59"), ("06:00", "12:00", "21:59")),
-    ("12:00-13:00", ("12:00", "12:59"), ("11:59", "13:00", "00:00")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("quiet", "included", "free"),
+    [
+        ("22:00-06:00", ("22:00", "23:59", "00:00", "05:59"), ("06:00", "12:00", "21:59")),
+        ("12:00-13:00", ("12:00", "12:59"), ("11:59", "13:00", "00:00")),
+    ],
+)
 def test_quiet_hours_may_pass_midnight(quiet, included, free):
     hours = loaded(quiet=quiet).quiet
     assert all(hours.include(time.fromisoformat(hour)) for hour in included)

@@ -48,14 +48,17 @@ async def test_an_employer_is_added_and_renamed(world, names, browser):
     assert "employer = &#34;Acme \\&#34;Inc\\&#34; &lt;b&gt;&#34;" in page
 
 
-@pytest.mark.parametrize(("name", "status", "why"), [
-    ("", 422, "needs a name"),
-    ("   ", 422, "needs a name"),
-    ("x" * 129, 422, "at most 128"),
-    ("Acme  Ltd.", 409, "already has the name"),
-    ("a\x00b", 400, "cannot be seen"),
-    ("a\u202eb", 400, "cannot be seen"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "status", "why"),
+    [
+        ("", 422, "needs a name"),
+        ("   ", 422, "needs a name"),
+        ("x" * 129, 422, "at most 128"),
+        ("Acme  Ltd.", 409, "already has the name"),
+        ("a\x00b", 400, "cannot be seen"),
+        ("a\u202eb", 400, "cannot be seen"),
+    ],
+)
 async def test_a_name_that_cannot_be_taken_is_shown_again_with_why(  # noqa: PLR0917
     browse, world, names, name, status, why
 ):

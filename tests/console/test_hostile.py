@@ -162,17 +162,20 @@ async def test_hostile_text_in_a_form_is_text_in_the_answer(browse, world):
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-@pytest.mark.parametrize(("sent", "expected"), [
-    (("/employers", b"x", {"Content-Type": "multipart/form-data"}), 400),
-    (("/employers", b"name=x", {"Content-Type": "application/x-www-form-urlencoded; charset=nope"}), 400),
-    (("/employers", b"name=%FF", FORM), 400),
-    (("/employers", b"name=\xff", FORM), 400),
-    (("/employers", b"name=" + b"x" * 3_000_000, FORM), 413),
-    (("/employers", b'{"name": "A"}', {"Content-Type": "application/json"}), 415),
-    (("/feeds/acme/pause", b'{"why": "A"}', {"Content-Type": "application/json"}), 415),
-    (("/preview", b"", {}), 400),
-    (("/preview", b"x", {"Content-Type": "multipart/form-data"}), 400),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (("/employers", b"x", {"Content-Type": "multipart/form-data"}), 400),
+        (("/employers", b"name=x", {"Content-Type": "application/x-www-form-urlencoded; charset=nope"}), 400),
+        (("/employers", b"name=%FF", FORM), 400),
+        (("/employers", b"name=\xff", FORM), 400),
+        (("/employers", b"name=" + b"x" * 3_000_000, FORM), 413),
+        (("/employers", b'{"name": "A"}', {"Content-Type": "application/json"}), 415),
+        (("/feeds/acme/pause", b'{"why": "A"}', {"Content-Type": "application/json"}), 415),
+        (("/preview", b"", {}), 400),
+        (("/preview", b"x", {"Content-Type": "multipart/form-data"}), 400),
+    ],
+)
 async def test_a_form_that_cannot_be_read_is_refused_and_changes_nothing(browse, world, sent, expected):
     path, body, headers = sent
     world.guarded()

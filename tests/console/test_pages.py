@@ -266,12 +266,15 @@ def test_durations_are_short(seconds, text):
     assert duration(seconds) == text
 
 
-@pytest.mark.parametrize(("instant", "text"), [
-    ("2026-11-16T16:00:00Z", "today 11:00"),
-    ("2026-11-16T04:59:00Z", "yesterday 23:59"),
-    ("2026-03-08T07:30:00Z", "8 Mar 03:30"),
-    ("2025-12-31T12:00:00Z", "31 Dec 2025 07:00"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("instant", "text"),
+    [
+        ("2026-11-16T16:00:00Z", "today 11:00"),
+        ("2026-11-16T04:59:00Z", "yesterday 23:59"),
+        ("2026-03-08T07:30:00Z", "8 Mar 03:30"),
+        ("2025-12-31T12:00:00Z", "31 Dec 2025 07:00"),
+    ],
+)
 def test_times_are_in_the_zone_of_the_service_with_the_exact_instant_on_hover(instant, text):
     assert when(instant, ZONE, START) == f'<time datetime="{instant}" title="{instant}">{text}</time>'
 

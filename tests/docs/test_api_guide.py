@@ -72,7 +72,10 @@ class Served:
         """What ``command`` prints; it must succeed."""
         environment = {**os.environ, "no_proxy": "127.0.0.1", "BASE": self.base, "KEY": self.key}
         process = await asyncio.create_subprocess_exec(
-            *command, env=environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+            *command,
+            env=environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
         )
         async with asyncio.timeout(60):
             said, complaint = await process.communicate()
@@ -139,12 +142,15 @@ def squeezed(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
-@pytest.mark.parametrize(("shown", "said", "fits"), [
-    ('{"a": 1,\n "b": 2}', '{"a":1,"b":2}\n', True),
-    ('{"a": 1, …}', '{"a":1,"b":2}', True),
-    ('{"a": 1}', '{"a":1,"b":2}', False),
-    ('{"a": 2, …}', '{"a":1,"b":2}', False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("shown", "said", "fits"),
+    [
+        ('{"a": 1,\n "b": 2}', '{"a":1,"b":2}\n', True),
+        ('{"a": 1, …}', '{"a":1,"b":2}', True),
+        ('{"a": 1}', '{"a":1,"b":2}', False),
+        ('{"a": 2, …}', '{"a":1,"b":2}', False),
+    ],
+)
 def test_the_comparison_sees_what_differs(shown, said, fits):
     assert bool(pattern(shown).fullmatch(squeezed(said))) is fits
 

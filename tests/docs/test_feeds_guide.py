@@ -84,11 +84,14 @@ def test_every_limit_has_its_row(limit):
     assert all(cell.strip() for cell in row("Formats and limits", limit))
 
 
-@pytest.mark.parametrize("word", [
-    *FORMATS,
-    *("hourly_below", "yearly_above", "snapshot", "delta", "truncate", "hash", "clean", "reject", "keep"),
-    *("overwrite", "ignore", "syncd_errors"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "word",
+    [
+        *FORMATS,
+        *("hourly_below", "yearly_above", "snapshot", "delta", "truncate", "hash", "clean", "reject", "keep"),
+        *("overwrite", "ignore", "syncd_errors"),
+    ],
+)
 def test_every_word_that_a_key_may_have_is_there(word):
     assert word in WORDS
 

@@ -40,11 +40,14 @@ def test_a_faulty_field_of_a_new_job_is_not_called_missing_as_well():
     ]
 
 
-@pytest.mark.parametrize("body", [
-    {f"x{n}": 1 for n in range(MAX_PROBLEMS + 41)},
-    {"description": "<u>" * (MAX_PROBLEMS + 41)},
-    {"a": 1, "description": "<u>" * MAX_PROBLEMS, "title": ""},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "body",
+    [
+        {f"x{n}": 1 for n in range(MAX_PROBLEMS + 41)},
+        {"description": "<u>" * (MAX_PROBLEMS + 41)},
+        {"a": 1, "description": "<u>" * MAX_PROBLEMS, "title": ""},
+    ],
+)
 @pytest.mark.parametrize("creating", [None, NOW])
 def test_only_the_first_problems_are_listed(body, creating):
     with pytest.raises(Invalid) as caught:

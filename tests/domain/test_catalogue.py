@@ -22,14 +22,17 @@ def test_the_shipped_catalogue_is_that_of_the_contract():
     assert max(len(e.name) for e in CATALOGUE.position_types.values()) <= 10
 
 
-@pytest.mark.parametrize(("id", "names"), [
-    (1, ["FULL_TIME", "full time", "Temps plein", "FullTime", "Permanent", "cdi"]),
-    (2, ["PART_TIME", "temps partiel", "Part-Time"]),
-    (3, ["CONTRACTOR", "Freelance"]),
-    (4, ["TEMPORARY", "seasonal", "INTERN", "Temporaire"]),
-    (5, ["bénévole", "VOLUNTEER"]),
-    (None, ["nonsense", "", "OTHER"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("id", "names"),
+    [
+        (1, ["FULL_TIME", "full time", "Temps plein", "FullTime", "Permanent", "cdi"]),
+        (2, ["PART_TIME", "temps partiel", "Part-Time"]),
+        (3, ["CONTRACTOR", "Freelance"]),
+        (4, ["TEMPORARY", "seasonal", "INTERN", "Temporaire"]),
+        (5, ["bénévole", "VOLUNTEER"]),
+        (None, ["nonsense", "", "OTHER"]),
+    ],
+)
 def test_position_types_are_found_by_their_names(id, names):
     assert {CATALOGUE.find("position_types", name) for name in names} == {id}
 
@@ -46,14 +49,17 @@ def test_every_entry_is_found_by_its_own_name():
         )
 
 
-@pytest.mark.parametrize(("name", "category"), [
-    ("Information Technology", "IT & Software"),
-    ("Comptabilité", "Accounting & Finance"),
-    ("ressources humaines", "Human Resources"),
-    ("Construction/Skilled Trade", "Skilled Trades"),
-    ("autre", "Other"),
-    ("Nursing", "Healthcare"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "category"),
+    [
+        ("Information Technology", "IT & Software"),
+        ("Comptabilité", "Accounting & Finance"),
+        ("ressources humaines", "Human Resources"),
+        ("Construction/Skilled Trade", "Skilled Trades"),
+        ("autre", "Other"),
+        ("Nursing", "Healthcare"),
+    ],
+)
 def test_categories_are_found_by_synonyms(name, category):
     found = CATALOGUE.find("categories", name)
     assert found is not None

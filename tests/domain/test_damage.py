@@ -68,11 +68,14 @@ def test_other_text_is_not_repaired(text):
     assert repaired(text) == text
 
 
-@pytest.mark.parametrize(("damaged", "text"), [
-    ("Aide Ã temps plein, lÃ", "Aide à temps plein, là"),  # no-break spaces were made blanks, or trimmed
-    ("Préposé dÃ©mo, 20Â $", "Préposé démo, 20 $"),
-    ("D&Atilde;&copy;veloppeur R&amp;D", "Développeur R&amp;D"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("damaged", "text"),
+    [
+        ("Aide Ã temps plein, lÃ", "Aide à temps plein, là"),  # no-break spaces were made blanks, or trimmed
+        ("Préposé dÃ©mo, 20Â $", "Préposé démo, 20 $"),
+        ("D&Atilde;&copy;veloppeur R&amp;D", "Développeur R&amp;D"),
+    ],
+)
 def test_text_of_which_a_part_is_damaged_is_repaired(damaged, text):
     assert repaired(damaged) == text
 
@@ -117,15 +120,18 @@ def test_the_source_of_a_text_is_damage(text):
         assert (damage_of(field, f"<div>\n<p>{text}") or "").startswith(f"{field} ")
 
 
-@pytest.mark.parametrize("text", [
-    *"[Bilingual] Cook|[Hybrid] {Remote}|{Acme} is hiring|We cook: ['a', {'b': 1}]|['90s music] we play|[1] First".split(
-        "|"
-    ),
-    *'"Great" place|["Acme" Inc.] is hiring|{"Acme"} rocks|a:1 ratio|C:\\users\\new|https://acme.example/A1'.split(
-        "|"
-    ),
-    *("AbC1" * 19 + " we cook", "/" * 200, "_" * 200, "a" * 200, "https://acme.example/" + "Aa1" * 60),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        *"[Bilingual] Cook|[Hybrid] {Remote}|{Acme} is hiring|We cook: ['a', {'b': 1}]|['90s music] we play|[1] First".split(
+            "|"
+        ),
+        *'"Great" place|["Acme" Inc.] is hiring|{"Acme"} rocks|a:1 ratio|C:\\users\\new|https://acme.example/A1'.split(
+            "|"
+        ),
+        *("AbC1" * 19 + " we cook", "/" * 200, "_" * 200, "a" * 200, "https://acme.example/" + "Aa1" * 60),
+    ],
+)
 def test_a_text_with_brackets_or_a_long_word_is_no_source(text):
     assert damage_of("description", text) is None
 
@@ -153,20 +159,26 @@ def test_an_address_that_the_public_does_not_reach_is_damaged(url):
     )
 
 
-@pytest.mark.parametrize("url", [
-    "https://jobs.local.example/1", "https://localhost.example/1", "https://10.example/1", "https://8.8.8.8/1",
-    "https://172.32.0.1/1", "https://acme.example/jobs/nullarbor-cook", "https://acme.example/?next=null",
-    "https://acme.example/?id=%7B3F2504E0-4F89%7D", "https://acme.example/a%20%5Bb%5D", "http://acme.example/localhost",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://jobs.local.example/1", "https://localhost.example/1", "https://10.example/1", "https://8.8.8.8/1",
+        "https://172.32.0.1/1", "https://acme.example/jobs/nullarbor-cook", "https://acme.example/?next=null",
+        "https://acme.example/?id=%7B3F2504E0-4F89%7D", "https://acme.example/a%20%5Bb%5D", "http://acme.example/localhost",
+    ],
+)  # fmt: skip
 def test_other_addresses_are_not_damaged(url):
     assert damage_of("applicationUrl", url) is None
 
 
-@pytest.mark.parametrize("text", [
-    "<p>Lorem ipsum dolor sit amet.</p>", "<b>Warning</b>: Undefined variable $job in <b>/srv/feed.php</b> on line <b>42</b>",
-    "Fatal error: Uncaught Error in /srv/feed.php on line 7", "Traceback (most recent call last): File",
-    "Not set. at Acme.Feed.Render(Int32 id) in C:\\feed\\Render.cs:line 42", "b'<p>Cook</p>'",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<p>Lorem ipsum dolor sit amet.</p>", "<b>Warning</b>: Undefined variable $job in <b>/srv/feed.php</b> on line <b>42</b>",
+        "Fatal error: Uncaught Error in /srv/feed.php on line 7", "Traceback (most recent call last): File",
+        "Not set. at Acme.Feed.Render(Int32 id) in C:\\feed\\Render.cs:line 42", "b'<p>Cook</p>'",
+    ],
+)  # fmt: skip
 def test_what_programs_write_in_place_of_a_text_is_damage(text):
     assert damage_of("description", text)
 

@@ -39,25 +39,28 @@ P, M, C, X = ArchivedBy.PERSON, ArchivedBy.MISSING, ArchivedBy.CLOSED, ArchivedB
 CHOSEN, DEFAULT, RENEWED = CloseOrigin.CHOSEN, CloseOrigin.DEFAULT, CloseOrigin.RENEWED
 
 
-@pytest.mark.parametrize(("by", "left", "origin", "sent_in", "action", "status", "close_in"), [
-    # archived by a person or nobody knows by whom: stays
-    (P, 60, CHOSEN, 70, "suppressed", "archived", 70),
-    (None, 60, CHOSEN, None, "suppressed", "archived", 60),
-    # archived as missing: back, and renewed at once where the next run would do it
-    (M, 5, CHOSEN, None, "reactivated", "active", 5),
-    (M, -1, CHOSEN, None, "reactivated", "active", 60),
-    (M, 0, CHOSEN, None, "reactivated", "active", 0),
-    (M, 29, DEFAULT, None, "reactivated", "active", 60),
-    (M, 0, RENEWED, None, "reactivated", "active", 60),
-    (M, 30, DEFAULT, None, "reactivated", "active", 30),
-    (M, -1, CHOSEN, 40, "reactivated", "active", 40),
-    # closed, or archived by its own row's date: back with a date of the row from today on, or by renewal
-    (C, -1, CHOSEN, 0, "reactivated", "active", 0),
-    (C, -1, RENEWED, None, "reactivated", "active", 60),
-    (X, -1, CHOSEN, 0, "reactivated", "active", 0),
-    (X, -1, CHOSEN, -1, "unchanged", "archived", -1),
-    (X, -1, CHOSEN, -3, "updated", "archived", -3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("by", "left", "origin", "sent_in", "action", "status", "close_in"),
+    [
+        # archived by a person or nobody knows by whom: stays
+        (P, 60, CHOSEN, 70, "suppressed", "archived", 70),
+        (None, 60, CHOSEN, None, "suppressed", "archived", 60),
+        # archived as missing: back, and renewed at once where the next run would do it
+        (M, 5, CHOSEN, None, "reactivated", "active", 5),
+        (M, -1, CHOSEN, None, "reactivated", "active", 60),
+        (M, 0, CHOSEN, None, "reactivated", "active", 0),
+        (M, 29, DEFAULT, None, "reactivated", "active", 60),
+        (M, 0, RENEWED, None, "reactivated", "active", 60),
+        (M, 30, DEFAULT, None, "reactivated", "active", 30),
+        (M, -1, CHOSEN, 40, "reactivated", "active", 40),
+        # closed, or archived by its own row's date: back with a date of the row from today on, or by renewal
+        (C, -1, CHOSEN, 0, "reactivated", "active", 0),
+        (C, -1, RENEWED, None, "reactivated", "active", 60),
+        (X, -1, CHOSEN, 0, "reactivated", "active", 0),
+        (X, -1, CHOSEN, -1, "unchanged", "archived", -1),
+        (X, -1, CHOSEN, -3, "updated", "archived", -3),
+    ],
+)
 def test_which_archived_jobs_come_back(  # noqa: PLR0917
     by, left, origin, sent_in, action, status, close_in
 ):
@@ -76,16 +79,19 @@ def test_suppressed_and_changed_is_suppressed_and_written():
     assert decided.decision.job.status is Status.ARCHIVED
 
 
-@pytest.mark.parametrize(("left", "origin", "renews"), [
-    (30, DEFAULT, False),
-    (29, DEFAULT, True),
-    (0, DEFAULT, True),
-    (-5, DEFAULT, True),
-    (29, RENEWED, True),
-    (30, RENEWED, False),
-    (29, CHOSEN, False),
-    (-1, CHOSEN, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("left", "origin", "renews"),
+    [
+        (30, DEFAULT, False),
+        (29, DEFAULT, True),
+        (0, DEFAULT, True),
+        (-5, DEFAULT, True),
+        (29, RENEWED, True),
+        (30, RENEWED, False),
+        (29, CHOSEN, False),
+        (-1, CHOSEN, False),
+    ],
+)
 def test_a_date_that_nobody_chose_is_renewed_while_the_feed_lists_the_job(left, origin, renews):
     current = job(left=left, origin=origin)
     decided = row(current)
@@ -212,16 +218,19 @@ def test_a_close_date_that_a_person_moved_holds_off_the_rows_expiry():
 # --- when a row that stays the same results in something else ----------------------------------------------
 
 
-@pytest.mark.parametrize(("current", "fields", "policy", "due"), [
-    (job(left=60), {}, Policy(), 31),
-    (job(left=60, origin=RENEWED), {}, Policy(), 31),
-    (job(left=60), {}, Policy(renew=False), None),
-    (job(left=60, origin=CHOSEN), {}, Policy(), None),
-    (job(left=40, origin=CHOSEN), {"closeDate": in_days(40)}, Policy(), 41),
-    (job(left=40, origin=CHOSEN), {"closeDate": in_days(40)}, Policy(expired="ignore", renew=False), 41),
-    (job("archived", X, -1), {"closeDate": in_days(-1)}, Policy(), None),
-    (job("draft"), {}, Policy(), None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("current", "fields", "policy", "due"),
+    [
+        (job(left=60), {}, Policy(), 31),
+        (job(left=60, origin=RENEWED), {}, Policy(), 31),
+        (job(left=60), {}, Policy(renew=False), None),
+        (job(left=60, origin=CHOSEN), {}, Policy(), None),
+        (job(left=40, origin=CHOSEN), {"closeDate": in_days(40)}, Policy(), 41),
+        (job(left=40, origin=CHOSEN), {"closeDate": in_days(40)}, Policy(expired="ignore", renew=False), 41),
+        (job("archived", X, -1), {"closeDate": in_days(-1)}, Policy(), None),
+        (job("draft"), {}, Policy(), None),
+    ],
+)
 def test_a_row_is_due_on_the_first_day_on_which_the_row_changes_something(current, fields, policy, due):
     day = row_due(JobInput(BODY | fields), current, policy, NOW)
     assert day == (None if due is None else in_days(due))

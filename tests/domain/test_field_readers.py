@@ -11,63 +11,80 @@ from syncd.errors import Invalid, Problem
 from tests.domain.bodies import CATALOGUE, faults, sent
 
 
-@pytest.mark.parametrize(("value", "code"), [
-    ("open", "unknown_value"),
-    ("Active", "unknown_value"),
-    (" active", "unknown_value"),
-    ("x" * 5000, "unknown_value"),
-    (None, "null_not_allowed"),
-    ("", "null_not_allowed"),
-    (1, "wrong_type"),
-    (["active"], "wrong_type"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        ("open", "unknown_value"),
+        ("Active", "unknown_value"),
+        (" active", "unknown_value"),
+        ("x" * 5000, "unknown_value"),
+        (None, "null_not_allowed"),
+        ("", "null_not_allowed"),
+        (1, "wrong_type"),
+        (["active"], "wrong_type"),
+    ],
+)
 def test_a_status_is_one_of_three(value, code):
     assert faults({"status": value}) == [("/status", code)]
 
 
-@pytest.mark.parametrize(("item", "expected"), [
-    ("Laval", [("/locations/0", "wrong_type")]),
-    (None, [("/locations/0", "null_not_allowed")]),
-    ({}, [("/locations/0/description", "required")]),
-    ({"description": None}, [("/locations/0/description", "required")]),
-    ({"description": ""}, [("/locations/0/description", "required")]),
-    ({"description": " "}, [("/locations/0/description", "required")]),
-    ({"description": 5}, [("/locations/0/description", "wrong_type")]),
-    ({"description": "Laval", "city": "x"}, [("/locations/0/city", "unknown_field")]),
-    ({"description": "Laval, XX"}, [("/locations/0/description", "unknown_province")]),
-    ({"description": "Laval?"}, [("/locations/0/description", "invalid_characters")]),
-    ({"description": "La\tval"}, [("/locations/0/description", "invalid_characters")]),
-    ({"description": "x" * 301}, [("/locations/0/description", "too_long")]),
-    ({"description": "L@val, XX"},
-     [("/locations/0/description", "invalid_characters"), ("/locations/0/description", "unknown_province")]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        ("Laval", [("/locations/0", "wrong_type")]),
+        (None, [("/locations/0", "null_not_allowed")]),
+        ({}, [("/locations/0/description", "required")]),
+        ({"description": None}, [("/locations/0/description", "required")]),
+        ({"description": ""}, [("/locations/0/description", "required")]),
+        ({"description": " "}, [("/locations/0/description", "required")]),
+        ({"description": 5}, [("/locations/0/description", "wrong_type")]),
+        ({"description": "Laval", "city": "x"}, [("/locations/0/city", "unknown_field")]),
+        ({"description": "Laval, XX"}, [("/locations/0/description", "unknown_province")]),
+        ({"description": "Laval?"}, [("/locations/0/description", "invalid_characters")]),
+        ({"description": "La\tval"}, [("/locations/0/description", "invalid_characters")]),
+        ({"description": "x" * 301}, [("/locations/0/description", "too_long")]),
+        (
+            {"description": "L@val, XX"},
+            [
+                ("/locations/0/description", "invalid_characters"),
+                ("/locations/0/description", "unknown_province"),
+            ],
+        ),
+    ],
+)
 def test_a_location_is_an_object_with_a_description(item, expected):
     assert faults({"locations": [item]}) == expected
     # The same text again: what was remembered must not change the answer.
     assert faults({"locations": [item]}) == expected
 
 
-@pytest.mark.parametrize(("value", "code"), [
-    (0, "unknown_value"),
-    (999, "unknown_value"),
-    (-1, "unknown_value"),
-    (2**31 - 1, "unknown_value"),
-    (-(2**31), "unknown_value"),
-    (2**31, "out_of_range"),
-    (-(2**31) - 1, "out_of_range"),
-    (10**4000, "out_of_range"),
-    ("1", "wrong_type"),
-    (True, "wrong_type"),
-    (1.0, "wrong_type"),
-    (Decimal("1.0"), "wrong_type"),
-    (None, "null_not_allowed"),
-])  # fmt: skip
-@pytest.mark.parametrize(("body", "pointer"), [
-    (lambda v: {"categories": [{"id": 1}, {"id": v}]}, "/categories/1/id"),
-    (lambda v: {"positionType": {"id": v}}, "/positionType/id"),
-    (lambda v: {"applicantRoutingType": {"id": v}}, "/applicantRoutingType/id"),
-    (lambda v: {"salary": {"amount": 1, "period": {"id": v}}}, "/salary/period/id"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        (0, "unknown_value"),
+        (999, "unknown_value"),
+        (-1, "unknown_value"),
+        (2**31 - 1, "unknown_value"),
+        (-(2**31), "unknown_value"),
+        (2**31, "out_of_range"),
+        (-(2**31) - 1, "out_of_range"),
+        (10**4000, "out_of_range"),
+        ("1", "wrong_type"),
+        (True, "wrong_type"),
+        (1.0, "wrong_type"),
+        (Decimal("1.0"), "wrong_type"),
+        (None, "null_not_allowed"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        (lambda v: {"categories": [{"id": 1}, {"id": v}]}, "/categories/1/id"),
+        (lambda v: {"positionType": {"id": v}}, "/positionType/id"),
+        (lambda v: {"applicantRoutingType": {"id": v}}, "/applicantRoutingType/id"),
+        (lambda v: {"salary": {"amount": 1, "period": {"id": v}}}, "/salary/period/id"),
+    ],
+)
 def test_ids_are_strict_int32_of_the_catalogue(body, pointer, value, code):
     assert faults(body(value)) == [(pointer, code)]
 
@@ -81,18 +98,21 @@ def test_an_object_without_id_lacks_it(name):
     assert sent(**{name: None}) == {name: None}
 
 
-@pytest.mark.parametrize(("salary", "expected"), [
-    (5, [("/salary", "wrong_type")]),
-    ([], [("/salary", "wrong_type")]),
-    ("", [("/salary", "wrong_type")]),
-    ({"period": {}}, [("/salary/period/id", "required")]),
-    ({"period": 0}, [("/salary/period", "wrong_type")]),
-    ({"period": ""}, [("/salary/period", "wrong_type")]),
-    ({"period": {"id": 6}}, [("/salary/period/id", "unknown_value")]),
-    ({"period": {"id": 1, "per": 1}}, [("/salary/period/per", "unknown_field")]),
-    ({"plusCommission": "yes"}, [("/salary/plusCommission", "wrong_type")]),
-    ({"max_amount": 1}, [("/salary/max_amount", "unknown_field")]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("salary", "expected"),
+    [
+        (5, [("/salary", "wrong_type")]),
+        ([], [("/salary", "wrong_type")]),
+        ("", [("/salary", "wrong_type")]),
+        ({"period": {}}, [("/salary/period/id", "required")]),
+        ({"period": 0}, [("/salary/period", "wrong_type")]),
+        ({"period": ""}, [("/salary/period", "wrong_type")]),
+        ({"period": {"id": 6}}, [("/salary/period/id", "unknown_value")]),
+        ({"period": {"id": 1, "per": 1}}, [("/salary/period/per", "unknown_field")]),
+        ({"plusCommission": "yes"}, [("/salary/plusCommission", "wrong_type")]),
+        ({"max_amount": 1}, [("/salary/max_amount", "unknown_field")]),
+    ],
+)
 def test_salary_members_are_checked_in_place(salary, expected):
     assert faults({"salary": salary}) == expected
 
@@ -104,14 +124,17 @@ def test_salary_nulls_are_read_as_such():
     }
 
 
-@pytest.mark.parametrize(("name", "pointer", "hint"), [
-    ("reference_id", "/reference_id", "referenceId"),
-    ("Title", "/Title", "title"),
-    ("close date", "/close date", "closeDate"),
-    ("a/b~c", "/a~1b~0c", None),
-    ("", "/", None),
-    ("publishdate", "/publishdate", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "pointer", "hint"),
+    [
+        ("reference_id", "/reference_id", "referenceId"),
+        ("Title", "/Title", "title"),
+        ("close date", "/close date", "closeDate"),
+        ("a/b~c", "/a~1b~0c", None),
+        ("", "/", None),
+        ("publishdate", "/publishdate", None),
+    ],
+)
 def test_unknown_fields_are_reported_with_an_escaped_pointer(name, pointer, hint):
     with pytest.raises(Invalid) as caught:
         check_body({name: 1}, CATALOGUE)

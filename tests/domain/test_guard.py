@@ -67,11 +67,14 @@ def test_the_reason_of_a_hold_on_the_archiving_has_each_number_and_each_limit_on
     )
 
 
-@pytest.mark.parametrize(("counts", "words"), [
-    ({"created": 1, "missing": 1}, "1 job would be new, 1 gone"),
-    ({"created": 2, "changed": 3, "missing": 4, "expired_archives": 1}, "2 jobs would be new, 3 changed, 5 gone"),
-    ({"missing": 2}, "2 jobs would be gone"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ({"created": 1, "missing": 1}, "1 job would be new, 1 gone"),
+        ({"created": 2, "changed": 3, "missing": 4, "expired_archives": 1}, "2 jobs would be new, 3 changed, 5 gone"),
+        ({"missing": 2}, "2 jobs would be gone"),
+    ],
+)  # fmt: skip
 def test_the_reason_of_a_hold_on_everything_says_what_is_not_applied(counts, words):
     reason = stop(older_bytes=True, **counts).reason
     assert reason.partition("a step back in time")[2] == f"; nothing is applied: {words}"

@@ -42,36 +42,46 @@ def test_a_new_job_says_who_keeps_it_off_the_board(status, by):
 ZERO, FIVE, SIX, NINE = map(Decimal, (0, 5, 6, 9))
 
 
-@pytest.mark.parametrize(("current", "sent", "after"), [
-    (None, {"amount": FIVE, "period": 5}, Salary(FIVE, None, 5)),
-    (Salary(FIVE, None, 5), {"amount": SIX}, Salary(SIX, None, 5)),
-    (Salary(FIVE, NINE, 5), {"maxAmount": None}, Salary(FIVE, None, 5)),
-    (Salary(FIVE, NINE, 5), {"plusCommission": True}, Salary(FIVE, NINE, 5, True)),
-    (Salary(FIVE, None, 5), {}, Salary(FIVE, None, 5)),
-    (Salary(FIVE, None, 5), None, None),
-    (Salary(FIVE, NINE, 5, True), {"amount": None, "maxAmount": None, "period": None}, Salary(plus_commission=True)),
-    (None, {"plusCommission": True}, Salary(plus_commission=True)),
-    (None, {"amount": ZERO, "period": 1}, Salary(ZERO, None, 1)),
-    (None, {"amount": FIVE, "maxAmount": FIVE, "period": 1}, Salary(FIVE, FIVE, 1)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("current", "sent", "after"),
+    [
+        (None, {"amount": FIVE, "period": 5}, Salary(FIVE, None, 5)),
+        (Salary(FIVE, None, 5), {"amount": SIX}, Salary(SIX, None, 5)),
+        (Salary(FIVE, NINE, 5), {"maxAmount": None}, Salary(FIVE, None, 5)),
+        (Salary(FIVE, NINE, 5), {"plusCommission": True}, Salary(FIVE, NINE, 5, True)),
+        (Salary(FIVE, None, 5), {}, Salary(FIVE, None, 5)),
+        (Salary(FIVE, None, 5), None, None),
+        (
+            Salary(FIVE, NINE, 5, True),
+            {"amount": None, "maxAmount": None, "period": None},
+            Salary(plus_commission=True),
+        ),
+        (None, {"plusCommission": True}, Salary(plus_commission=True)),
+        (None, {"amount": ZERO, "period": 1}, Salary(ZERO, None, 1)),
+        (None, {"amount": FIVE, "maxAmount": FIVE, "period": 1}, Salary(FIVE, FIVE, 1)),
+    ],
+)
 def test_salaries_merge_like_the_top_level_does(current, sent, after):
     assert put(job(salary=current), salary=sent).job.salary == after
 
 
-@pytest.mark.parametrize(("current", "sent", "expected"), [
-    (None, {}, [("/salary/amount", "required")]),
-    (None, {"plusCommission": False}, [("/salary/amount", "required")]),
-    (None, {"amount": FIVE}, [("/salary/period", "required")]),
-    (None, {"amount": ZERO}, [("/salary/period", "required")]),
-    (None, {"period": 1}, [("/salary/amount", "required")]),
-    (None, {"period": 1, "plusCommission": True}, [("/salary/amount", "required")]),
-    (None, {"maxAmount": FIVE, "plusCommission": True}, [("/salary/amount", "required")]),
-    (Salary(FIVE, None, 5, True), {"amount": None}, [("/salary/amount", "required")]),
-    (Salary(FIVE, None, 5), {"period": None}, [("/salary/period", "required")]),
-    (Salary(FIVE, None, 5), {"maxAmount": Decimal("4.9999")}, [("/salary/maxAmount", "out_of_range")]),
-    (Salary(FIVE, NINE, 5), {"amount": Decimal("9.0001")}, [("/salary/maxAmount", "out_of_range")]),
-    (Salary(plus_commission=True), {"plusCommission": False}, [("/salary/amount", "required")]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("current", "sent", "expected"),
+    [
+        (None, {}, [("/salary/amount", "required")]),
+        (None, {"plusCommission": False}, [("/salary/amount", "required")]),
+        (None, {"amount": FIVE}, [("/salary/period", "required")]),
+        (None, {"amount": ZERO}, [("/salary/period", "required")]),
+        (None, {"period": 1}, [("/salary/amount", "required")]),
+        (None, {"period": 1, "plusCommission": True}, [("/salary/amount", "required")]),
+        (None, {"maxAmount": FIVE, "plusCommission": True}, [("/salary/amount", "required")]),
+        (Salary(FIVE, None, 5, True), {"amount": None}, [("/salary/amount", "required")]),
+        (Salary(FIVE, None, 5), {"period": None}, [("/salary/period", "required")]),
+        (Salary(FIVE, None, 5), {"maxAmount": Decimal("4.9999")}, [("/salary/maxAmount", "out_of_range")]),
+        (Salary(FIVE, NINE, 5), {"amount": Decimal("9.0001")}, [("/salary/maxAmount", "out_of_range")]),
+        (Salary(plus_commission=True), {"plusCommission": False}, [("/salary/amount", "required")]),
+    ],
+)
 def test_the_merged_salary_must_fit_together(current, sent, expected):
     assert codes(put(job(salary=current), salary=sent)) == expected
 
@@ -79,10 +89,16 @@ def test_the_merged_salary_must_fit_together(current, sent, expected):
 # -- a revert of one job: several changes in one run -------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("before", "title"), [
-    ([(True, "A"), (True, "B")], "A"),  # of several changes in one run the first counts
-    ([(True, "A"), (False, "B"), (True, "C")], "C"),  # a change of others between two of the run comes back
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "title"),
+    [
+        ([(True, "A"), (True, "B")], "A"),  # of several changes in one run the first counts
+        (
+            [(True, "A"), (False, "B"), (True, "C")],
+            "C",
+        ),  # a change of others between two of the run comes back
+    ],
+)
 def test_a_revert_puts_back_what_was_before_the_run(before, title):
     changes = [PastChange(undone, {"title": old}) for undone, old in before]
     decision = decide_revert(job(title="D"), changes).decision

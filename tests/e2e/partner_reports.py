@@ -19,8 +19,11 @@ SIZE = {"width": 720, "height": 640}
 #: Language → employer and the names of his columns.
 PARTNERS = {
     "en": ("Harbour Bakery", "ID,Job Title,City,Province,Sector,Description,Apply URL,Closing Date"),
-    "fr": ("Boulangerie du Port", "Numéro,Titre du poste,Ville,Province,Secteur,Description du poste,Lien,Date limite"),
-}  # fmt: skip
+    "fr": (
+        "Boulangerie du Port",
+        "Numéro,Titre du poste,Ville,Province,Secteur,Description du poste,Lien,Date limite",
+    ),
+}
 Row = list[str]
 
 
@@ -30,7 +33,16 @@ def _row(
     names = ("Baker", "Cook", "Cashier", "Driver", "Pastry chef")
     name = title or f"{names[number % len(names)]} {number}"
     text = "<p>You bake bread at night.</p>"
-    return [f"-{number}", name, city, province, "Food & Beverage", text, "https://port.example/jobs", closing]
+    return [
+        f"-{number}",
+        name,
+        city,
+        province,
+        "Food & Beverage",
+        text,
+        "https://port.example/jobs",
+        closing,
+    ]
 
 
 _GOOD = [_row(number) for number in range(1, 31)]

@@ -91,12 +91,15 @@ def test_a_backup_beside_a_daemon_has_what_it_acknowledged(installation, start):
     assert installation.run("backup", installation.base / "copy.db", "--json").json["counts"]["jobs"] == 1
 
 
-@pytest.mark.parametrize("statement", [
-    "UPDATE job SET title = 'Welded' WHERE reference_id = 'A-2'",
-    "UPDATE job SET title = CAST(x'ff' AS TEXT) WHERE reference_id = 'A-2'",
-    "DELETE FROM history WHERE id = 1",
-    "UPDATE setting SET value = '{}' WHERE name = 'backup'",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE job SET title = 'Welded' WHERE reference_id = 'A-2'",
+        "UPDATE job SET title = CAST(x'ff' AS TEXT) WHERE reference_id = 'A-2'",
+        "DELETE FROM history WHERE id = 1",
+        "UPDATE setting SET value = '{}' WHERE name = 'backup'",
+    ],
+)
 def test_a_backup_that_was_changed_is_refused(acme, statement):
     target = acme.base / "copy.db"
     acme.run("backup", target)

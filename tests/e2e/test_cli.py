@@ -19,77 +19,97 @@ from tests.amounts import some
 from tests.e2e.conftest import let_all_users_reach, row, with_umask
 
 
-@pytest.mark.parametrize(("line", "code", "words"), [
-    ("serv", 2, "No such command 'serv'; did you mean `syncd serve`?; see `syncd --help`"),
-    ("migrate", 2, "No such command 'migrate'; known: demo, init, serve"),
-    ("runs foo", 2,
-     "No such command 'foo'; known: list, show, approve, rekey, reject, revert, again; see `syncd runs --help`"),
-    ("run accept 3", 2, "did you mean `syncd run approve`?"),
-    ("approve 3", 2, "did you mean `syncd runs approve`?"),
-    ("list feeds", 2, "did you mean `syncd feed list`?"),
-    ("show 3", 2, "did you mean `syncd feed show` or `syncd runs show` or `syncd jobs show`?"),
-    ("key delete 3", 2, "did you mean `syncd key revoke`?"),
-    ("feed create x", 2, "did you mean `syncd feed new`?"),
-    ("runs --bogus", 2, "No such option: --bogus"),
-    ("plan", 2, "Missing argument 'FILE|URL'; see `syncd plan --help`"),
-    ("plan x.csv", 2, "the feed is missing: FILE FEED, or FILE --feed FEED; feeds: acme; see `syncd plan --help`"),
-    ("import acme", 2, "the file is missing: FILE FEED"),
-    ("plan x.csv acme --feed acme", 2, "the feed is named twice"),
-    ("plan x.csv --feed acme --what", 2, "No such option: --what"),
-    ("runs show many", 2,
-     "'N': must be a whole number from 1 to 9223372036854775807, not \"many\"; see `syncd runs show --help`"),
-    ("runs show 0", 2, "see `syncd runs show --help`"),
-    ("runs show 99", 1, "no run 99"),
-    ("runs approve 99", 1, "no run 99"),
-    ("runs reject 99", 1, "no run 99"),
-    ("employer add", 2, "Missing argument 'NAME'"),
-    ("employer add X --plan golden", 2, "'golden' is not one of 'unlimited', 'standard'"),
-    ("employer add Acme\\ Ltd.", 1, "employer 1 already has the name 'Acme Ltd.'"),
-    ("employer add \\ ", 1, "an employer needs a name"),
-    ("employer add \udcffcme", 1, "the argument '\\udcffcme' is not UTF-8"),
-    ("employer rename 1 \udcff", 1, "is not UTF-8"),
-    ("key create Acme", 1, "no employer 'Acme'; did you mean 'Acme Ltd.'?"),
-    ("key create 1 --expires soon", 2, "must be a duration such as 2s, 10m, 12h or 7d"),
-    ("key create 1 --expires 0s", 2, "must be more than 0"),
-    ("key revoke 9", 1, "no key 9"),
-    ("key revoke 99999999999999999999", 2, "must be a whole number from 1 to 9223372036854775807"),
-    ("key rotate 9", 1, "no key 9"),
-    ("key rotate 0", 2, "must be a whole number from 1 to"),
-    ("key rotate 1 --grace soon", 2, "must be a duration such as"),
-    ("key rotate 1 --expires 0s", 2, "must be more than 0"),
-    ("key create 99999999999999999999", 1, "no employer"),
-    ("export --employer 9 --format csv", 1, "no employer '9'"),
-    ("export --employer 1 --format pdf", 2, "is not one of"),
-    ("export --employer 1 --format csv --json", 2, "name the file with -o"),
-    ("export --employer 1 --format xml --spreadsheet", 2, "--spreadsheet is for --format csv, not xml"),
-    ("export --employer 1 --format csv -o /nowhere/at/all.csv", 1,
-     "syncd: /nowhere/at/all.csv: No such file or directory"),
-    ("runs --feed acne", 1, "did you mean acme?"),
-    ("jobs --employer 7", 1, "no employer '7'"),
-    ("jobs --employer 1 --status open", 2, "is not one of 'active', 'archived', 'draft'"),
-    ("plan none.csv --feed acme", 1, "none.csv: No such file or directory"),
-    ("import none.csv --feed acme", 1, "none.csv: No such file or directory"),
-    ("import . --feed acme", 1, "Is a directory"),
-    ("plan none.csv --feed acne", 1, "no feed 'acne'; did you mean acme?"),
-    ("import none.csv --feed other", 1, "no feed 'other'; known: acme"),
-    ("--config none.toml runs", 1, "none.toml: no such file (named by --config)"),
-    ("runs --config none.toml", 1, "none.toml: no such file (named by --config)"),
-    ("demo --port 99999", 2, 'must be a whole number from 1 to 65535, not "99999"; see `syncd demo --help`'),
-    ("feed new a/b --from jobs.csv", 1, "a feed's name is letters"),
-    ("feed new ACME --from jobs.csv", 1, "more than case"),
-    ("feed new x --from none.csv", 1, "No such file"),
-    ("feed new x --from page.csv", 1, "this is an HTML page, not a feed"),
-    ("feed new x --from jobs.csv --employer Acne", 1, "no employer 'Acne'"),
-    ("feed new x", 2, "give --from FILE, or --group G"),
-    ("feed check none jobs.csv", 1, "no feed 'none'; known: acme"),
-    ("feed check acme page.csv", 1, "this is an HTML page, not a feed"),
-    ("feed check acme", 2, "the file is missing"),
-    ("feed show acmee", 1, "no feed 'acmee'; did you mean acme?"),
-    ("feed pause acne", 1, "did you mean acme?"),
-    ("feed resume acne", 1, "did you mean acme?"),
-    ("feed resume acme", 1, "feed acme is not paused"),
-    ("runs again 99", 1, "no run 99"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("serv", 2, "No such command 'serv'; did you mean `syncd serve`?; see `syncd --help`"),
+        ("migrate", 2, "No such command 'migrate'; known: demo, init, serve"),
+        (
+            "runs foo",
+            2,
+            "No such command 'foo'; known: list, show, approve, rekey, reject, revert, again; see `syncd runs --help`",
+        ),
+        ("run accept 3", 2, "did you mean `syncd run approve`?"),
+        ("approve 3", 2, "did you mean `syncd runs approve`?"),
+        ("list feeds", 2, "did you mean `syncd feed list`?"),
+        ("show 3", 2, "did you mean `syncd feed show` or `syncd runs show` or `syncd jobs show`?"),
+        ("key delete 3", 2, "did you mean `syncd key revoke`?"),
+        ("feed create x", 2, "did you mean `syncd feed new`?"),
+        ("runs --bogus", 2, "No such option: --bogus"),
+        ("plan", 2, "Missing argument 'FILE|URL'; see `syncd plan --help`"),
+        (
+            "plan x.csv",
+            2,
+            "the feed is missing: FILE FEED, or FILE --feed FEED; feeds: acme; see `syncd plan --help`",
+        ),
+        ("import acme", 2, "the file is missing: FILE FEED"),
+        ("plan x.csv acme --feed acme", 2, "the feed is named twice"),
+        ("plan x.csv --feed acme --what", 2, "No such option: --what"),
+        (
+            "runs show many",
+            2,
+            "'N': must be a whole number from 1 to 9223372036854775807, not \"many\"; see `syncd runs show --help`",
+        ),
+        ("runs show 0", 2, "see `syncd runs show --help`"),
+        ("runs show 99", 1, "no run 99"),
+        ("runs approve 99", 1, "no run 99"),
+        ("runs reject 99", 1, "no run 99"),
+        ("employer add", 2, "Missing argument 'NAME'"),
+        ("employer add X --plan golden", 2, "'golden' is not one of 'unlimited', 'standard'"),
+        ("employer add Acme\\ Ltd.", 1, "employer 1 already has the name 'Acme Ltd.'"),
+        ("employer add \\ ", 1, "an employer needs a name"),
+        ("employer add \udcffcme", 1, "the argument '\\udcffcme' is not UTF-8"),
+        ("employer rename 1 \udcff", 1, "is not UTF-8"),
+        ("key create Acme", 1, "no employer 'Acme'; did you mean 'Acme Ltd.'?"),
+        ("key create 1 --expires soon", 2, "must be a duration such as 2s, 10m, 12h or 7d"),
+        ("key create 1 --expires 0s", 2, "must be more than 0"),
+        ("key revoke 9", 1, "no key 9"),
+        ("key revoke 99999999999999999999", 2, "must be a whole number from 1 to 9223372036854775807"),
+        ("key rotate 9", 1, "no key 9"),
+        ("key rotate 0", 2, "must be a whole number from 1 to"),
+        ("key rotate 1 --grace soon", 2, "must be a duration such as"),
+        ("key rotate 1 --expires 0s", 2, "must be more than 0"),
+        ("key create 99999999999999999999", 1, "no employer"),
+        ("export --employer 9 --format csv", 1, "no employer '9'"),
+        ("export --employer 1 --format pdf", 2, "is not one of"),
+        ("export --employer 1 --format csv --json", 2, "name the file with -o"),
+        ("export --employer 1 --format xml --spreadsheet", 2, "--spreadsheet is for --format csv, not xml"),
+        (
+            "export --employer 1 --format csv -o /nowhere/at/all.csv",
+            1,
+            "syncd: /nowhere/at/all.csv: No such file or directory",
+        ),
+        ("runs --feed acne", 1, "did you mean acme?"),
+        ("jobs --employer 7", 1, "no employer '7'"),
+        ("jobs --employer 1 --status open", 2, "is not one of 'active', 'archived', 'draft'"),
+        ("plan none.csv --feed acme", 1, "none.csv: No such file or directory"),
+        ("import none.csv --feed acme", 1, "none.csv: No such file or directory"),
+        ("import . --feed acme", 1, "Is a directory"),
+        ("plan none.csv --feed acne", 1, "no feed 'acne'; did you mean acme?"),
+        ("import none.csv --feed other", 1, "no feed 'other'; known: acme"),
+        ("--config none.toml runs", 1, "none.toml: no such file (named by --config)"),
+        ("runs --config none.toml", 1, "none.toml: no such file (named by --config)"),
+        (
+            "demo --port 99999",
+            2,
+            'must be a whole number from 1 to 65535, not "99999"; see `syncd demo --help`',
+        ),
+        ("feed new a/b --from jobs.csv", 1, "a feed's name is letters"),
+        ("feed new ACME --from jobs.csv", 1, "more than case"),
+        ("feed new x --from none.csv", 1, "No such file"),
+        ("feed new x --from page.csv", 1, "this is an HTML page, not a feed"),
+        ("feed new x --from jobs.csv --employer Acne", 1, "no employer 'Acne'"),
+        ("feed new x", 2, "give --from FILE, or --group G"),
+        ("feed check none jobs.csv", 1, "no feed 'none'; known: acme"),
+        ("feed check acme page.csv", 1, "this is an HTML page, not a feed"),
+        ("feed check acme", 2, "the file is missing"),
+        ("feed show acmee", 1, "no feed 'acmee'; did you mean acme?"),
+        ("feed pause acne", 1, "did you mean acme?"),
+        ("feed resume acne", 1, "did you mean acme?"),
+        ("feed resume acme", 1, "feed acme is not paused"),
+        ("runs again 99", 1, "no run 99"),
+    ],
+)
 def test_a_mistake_is_one_line_and_an_exit_code(acme, monkeypatch, line, code, words):
     monkeypatch.chdir(acme.base)
     Path("page.csv").write_text("<!doctype html><html></html>")
@@ -103,23 +123,26 @@ def test_a_mistake_is_one_line_and_an_exit_code(acme, monkeypatch, line, code, w
     assert [path.name for path in acme.feeds.iterdir()] == ["acme.toml"]
 
 
-@pytest.mark.parametrize(("line", "same"), [
-    ("runs", "runs list"),
-    ("runs", "run list"),
-    ("runs --limit 1 --json", "run list --limit 1 --json"),
-    ("feeds", "feed list"),
-    ("keys --json", "key list --json"),
-    ("employers", "employer list"),
-    ("jobs", "job list"),
-    ("jobs -q A-1 --status active", "jobs list -q A-1 --status active"),
-    ("jobs", "jobs --employer 1"),
-    ("run show 1", "runs show 1"),
-    ("plan jobs.csv acme", "plan jobs.csv --feed acme"),
-    ("plan acme jobs.csv", "plan jobs.csv --feed acme"),
-    ("feed check jobs.csv acme", "feed check acme jobs.csv"),
-    ("feed check jobs.csv --feed acme", "feeds check acme jobs.csv"),
-    ("export --format csv", "export --format csv --employer 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "same"),
+    [
+        ("runs", "runs list"),
+        ("runs", "run list"),
+        ("runs --limit 1 --json", "run list --limit 1 --json"),
+        ("feeds", "feed list"),
+        ("keys --json", "key list --json"),
+        ("employers", "employer list"),
+        ("jobs", "job list"),
+        ("jobs -q A-1 --status active", "jobs list -q A-1 --status active"),
+        ("jobs", "jobs --employer 1"),
+        ("run show 1", "runs show 1"),
+        ("plan jobs.csv acme", "plan jobs.csv --feed acme"),
+        ("plan acme jobs.csv", "plan jobs.csv --feed acme"),
+        ("feed check jobs.csv acme", "feed check acme jobs.csv"),
+        ("feed check jobs.csv --feed acme", "feeds check acme jobs.csv"),
+        ("export --format csv", "export --format csv --employer 1"),
+    ],
+)
 def test_a_command_is_a_thing_and_a_verb_and_a_plural_lists(acme, monkeypatch, line, same):
     monkeypatch.chdir(acme.base)
     acme.file("jobs.csv", [row("A-1")])
@@ -517,12 +540,15 @@ def test_check_looks_at_feed_files_though_the_settings_are_wrong(acme):
         assert "no employer" not in acme.run("check").err
 
 
-@pytest.mark.parametrize(("setting", "value", "fault"), [
-    ("DROP__FOLDER", "/", "is the root of the file system"),
-    ("DROP__FOLDER", "/proc/drop", "it cannot be made: /proc: No such file or directory"),
-    ("STORE__URL", "sqlite:////tmp", "/tmp: is not a file"),
-    ("OPERATOR__TOKEN_FILE", "/dev/null", "it is a device, not a file"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("setting", "value", "fault"),
+    [
+        ("DROP__FOLDER", "/", "is the root of the file system"),
+        ("DROP__FOLDER", "/proc/drop", "it cannot be made: /proc: No such file or directory"),
+        ("STORE__URL", "sqlite:////tmp", "/tmp: is not a file"),
+        ("OPERATOR__TOKEN_FILE", "/dev/null", "it is a device, not a file"),
+    ],
+)
 def test_check_does_not_advise_to_change_the_rights_of_what_is_not_syncds(
     acme, monkeypatch, setting, value, fault
 ):
@@ -563,17 +589,21 @@ def test_a_copy_by_root_belongs_to_the_owner_of_its_folder(acme):
     )
 
 
-@pytest.mark.parametrize(("spoil", "words"), [
-    (lambda base: (base / "feeds").write_text("x"),
-     "drop.folder: {base}/feeds/drop: it, or something above it, is not a folder"),
-    (lambda base: (base / "var").write_text("x"), "store.url: {base}/var: it, or something above it, is not a folder"),
-    (lambda base: (base / "var").mkdir()
-     or ((base / "var" / "syncd.db").write_text("no database" * 999), (base / "var" / "syncd.db").chmod(0o600)),
-     "store.url: {base}/var/syncd.db: the store is damaged or is not a store (file is not a database); stop syncd"),
-    (lambda base: (base / "config/feeds.d/b.toml").write_text("employer ="), "b.toml: is not TOML: "),
-    (lambda base: ((base / "config/feeds.d").rmdir(), (base / "config/feeds.d").write_text("x")),
-     "{base}/config/feeds.d: cannot be read: Not a directory"),
-], ids=["drop folder", "store's folder", "store", "feed", "folder of feeds"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda base: (base / "feeds").write_text("x"),
+         "drop.folder: {base}/feeds/drop: it, or something above it, is not a folder"),
+        (lambda base: (base / "var").write_text("x"), "store.url: {base}/var: it, or something above it, is not a folder"),
+        (lambda base: (base / "var").mkdir()
+         or ((base / "var" / "syncd.db").write_text("no database" * 999), (base / "var" / "syncd.db").chmod(0o600)),
+         "store.url: {base}/var/syncd.db: the store is damaged or is not a store (file is not a database); stop syncd"),
+        (lambda base: (base / "config/feeds.d/b.toml").write_text("employer ="), "b.toml: is not TOML: "),
+        (lambda base: ((base / "config/feeds.d").rmdir(), (base / "config/feeds.d").write_text("x")),
+         "{base}/config/feeds.d: cannot be read: Not a directory"),
+    ],
+    ids=["drop folder", "store's folder", "store", "feed", "folder of feeds"],
+)  # fmt: skip
 def test_check_names_each_obstacle(installation, spoil, words):
     (installation.feeds / "acme.toml").unlink()
     spoil(installation.base)

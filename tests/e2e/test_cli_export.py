@@ -27,7 +27,8 @@ def add_jobs(installation, *extras):
 
 
 @pytest.mark.parametrize(
-    ("form", "start"), [("json", "[\n{"), ("xml", "<?xml"), ("csv", "\ufeffreferenceId,"), ("jsonld", "{")]
+    ("form", "start"),
+    [("json", "[\n{"), ("xml", "<?xml"), ("csv", "\ufeffreferenceId,"), ("jsonld", "{")],
 )
 def test_an_export_goes_to_standard_output_and_what_was_left_out_to_standard_error(acme, form, start):
     result = acme.run("export", "--employer", "Acme Ltd.", "--format", form)
@@ -39,10 +40,13 @@ def test_an_export_goes_to_standard_output_and_what_was_left_out_to_standard_err
     assert result.err == f"syncd: {plural(number, 'job')} of Acme Ltd.; left out: {left}\n"
 
 
-@pytest.mark.parametrize(("field", "text"), [
-    *[("title", f'{start}HYPERLINK("https://x.example","Welder, Nights")') for start in "=+-@"],
-    *[("description", f"{start}=1+1") for start in "\t\r"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        *[("title", f'{start}HYPERLINK("https://x.example","Welder, Nights")') for start in "=+-@"],
+        *[("description", f"{start}=1+1") for start in "\t\r"],
+    ],
+)
 def test_a_cell_that_a_spreadsheet_would_run_is_as_it_came_unless_the_file_is_for_spreadsheets(
     acme, field, text
 ):

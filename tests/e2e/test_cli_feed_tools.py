@@ -92,7 +92,10 @@ def test_a_packed_file_and_a_spreadsheet_are_mapped_checked_and_run_like_the_pla
     check = acme.run("feed", "check", "welders", str(file))
     member = " of west.csv" if pack is two_in_a_zip else ""
     line = 2 if pack is two_in_a_zip else 3
-    assert (check.code, f"record 2, line {line}{member} (2): /title required" in check.out) == (1, True)
+    assert (check.code, f"record 2, line {line}{member} (2): /title required" in check.out) == (
+        1,
+        True,
+    )
     shown = acme.run("feed", "check", "welders", str(file), "--json").json
     assert shown["unknownValues"]["categories"] == [{"value": "Welding things", "rows": 3}]
     acme.run("import", str(file), "--feed", "welders")

@@ -12,10 +12,13 @@ from tests.e2e.conftest import BASE, wait_until
 MISSING = "no employer 'Nobody'; add it: syncd employer add \"Nobody\""
 WRONG = {
     "an unknown employer": ('employer = "Nobody"\n', f"bad.toml: employer: {MISSING}"),
-    "an unknown key": ('employer = "Acme Ltd."\nmodus = "delta"\n', "bad.toml: modus: unknown key; did you mean mode?"),
+    "an unknown key": (
+        'employer = "Acme Ltd."\nmodus = "delta"\n',
+        "bad.toml: modus: unknown key; did you mean mode?",
+    ),
     "no TOML": ("employer =", "bad.toml: is not TOML: "),
     "both": ('employer = "Nobody"\nmodus = "delta"\n', MISSING),
-}  # fmt: skip
+}
 wrong = pytest.mark.parametrize(("text", "words"), some(WRONG.values(), 2), ids=WRONG)
 
 

@@ -87,11 +87,14 @@ def source_of(acme, name):
     return tomllib.loads(text)["source"], text
 
 
-@pytest.mark.parametrize(("form", "pages", "said"), [
-    ("link", {"link": True}, "the header Link names the next page"),
-    ("wordy", {"next": "meta.paging.nextUrl"}, "meta.paging.nextUrl has the address of the next page"),
-    ("hal", {"next": "_links.next.href"}, "_links.next.href has the address of the next page"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("form", "pages", "said"),
+    [
+        ("link", {"link": True}, "the header Link names the next page"),
+        ("wordy", {"next": "meta.paging.nextUrl"}, "meta.paging.nextUrl has the address of the next page"),
+        ("hal", {"next": "_links.next.href"}, "_links.next.href has the address of the next page"),
+    ],
+)
 def test_a_draft_says_how_the_pages_go_on_and_the_feed_has_all_of_them(acme, site, form, pages, said):
     made = acme.run("feed", "new", "web", "--from", f"{site.url}/{form}", *HOST)
     assert made.code == 0
@@ -114,11 +117,14 @@ def test_the_daemon_runs_the_records_of_all_pages(acme, site, start):
     assert (run["feed"], run["state"], run["created"]) == ("web", "succeeded", ALL)
 
 
-@pytest.mark.parametrize(("form", "hint"), [
-    ("total", "paging.total is 7, of which 3 are here"),
-    ("flag", "hasMore is true"),
-    ("token", "nextPageToken names a next page, but is not an address"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("form", "hint"),
+    [
+        ("total", "paging.total is 7, of which 3 are here"),
+        ("flag", "hasMore is true"),
+        ("token", "nextPageToken names a next page, but is not an address"),
+    ],
+)
 def test_a_hint_at_more_records_is_shown(acme, site, form, hint):
     made = acme.run("feed", "new", "web", "--from", f"{site.url}/{form}", *HOST)
     said = f"{hint}, and the answer does not say how pages go on"

@@ -86,13 +86,20 @@ FORMS = {
     "csv in UTF-16 with tabs": (table("\t", encoding="utf-16"), ""),
     "csv in Windows-1252": (table(";", encoding="windows-1252"), 'encoding = "windows-1252"'),
     "json": (json.dumps(objects()).encode(), ""),
-    "json at a path": (json.dumps({"data": {"jobs": objects()}}).encode(), 'records = "data.jobs"\nformat = "json"'),
-    "json by key": (json.dumps({"jobs": {row["id"]: row for row in objects()}}).encode(),
-        'format = "json"\nrecords = "jobs.*"'),
+    "json at a path": (
+        json.dumps({"data": {"jobs": objects()}}).encode(),
+        'records = "data.jobs"\nformat = "json"',
+    ),
+    "json by key": (
+        json.dumps({"jobs": {row["id"]: row for row in objects()}}).encode(),
+        'format = "json"\nrecords = "jobs.*"',
+    ),
     "json lines": ("\n".join(map(json.dumps, objects())).encode() + b"\n", ""),
     "xml": (elements(), ""),
-    "xml at a path": (elements(head="<export><offres>", end="</offres></export>"),
-        'format = "xml"\nrecords = "/export/offres/job"'),
+    "xml at a path": (
+        elements(head="<export><offres>", end="</offres></export>"),
+        'format = "xml"\nrecords = "/export/offres/job"',
+    ),
     "xml read leniently": (elements().replace(b"&amp; bien", b"& bien"), "recover = true"),
     "gzip of xml": (gzip.compress(elements()), ""),
     "zip of csv": (archive("csv", table(",", JOBS[:5]), table(",", JOBS[5:])), ""),
@@ -100,7 +107,7 @@ FORMS = {
     "zip of xml": (archive("xml", elements(JOBS[:5]), elements(JOBS[5:])), ""),
     "zip of xml, a posting each": (archive("xml", *map(element, JOBS)), 'format = "xml"\nrecords = "/job"'),
     "spreadsheet": (book(), ""),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", some(FORMS, 8))

@@ -154,13 +154,16 @@ def test_the_daemon_leaves_a_folder_open_that_was_opened(installation, start, ma
 
 
 @needs_root
-@pytest.mark.parametrize(("arguments", "words"), [
-    (["amce", "--group", "users"], "no feed 'amce'; did you mean acme?"),
-    (["acme", "--group", "userz"], "no group 'userz'; did you mean users? groupadd makes one"),
-    (["acme", "--group", "99999999999999"], "no group '99999999999999'; groupadd makes one"),
-    (["acme", "--group", "nogroup"], "the group nogroup is that of syncd's user"),
-    (["acme", "--group", "root"], "the group root is that of syncd's user"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["amce", "--group", "users"], "no feed 'amce'; did you mean acme?"),
+        (["acme", "--group", "userz"], "no group 'userz'; did you mean users? groupadd makes one"),
+        (["acme", "--group", "99999999999999"], "no group '99999999999999'; groupadd makes one"),
+        (["acme", "--group", "nogroup"], "the group nogroup is that of syncd's user"),
+        (["acme", "--group", "root"], "the group root is that of syncd's user"),
+    ],
+)
 def test_a_feed_s_folder_is_opened_to_a_group_of_its_own_only(daemon_user, folder, arguments, words):
     result = daemon_user.run("feed", "new", *arguments)
     assert (result.code, result.out) == (1, "")
@@ -310,12 +313,15 @@ def test_a_store_of_another_user_is_refused(reachable):
     assert reachable.run("serve").err == f"syncd: {wanted}\n"
 
 
-@pytest.mark.parametrize("rights", [
-    {},
-    {"feeds": 0o700, "feeds/drop": 0o755, "feeds/drop/acme": 0o755},  # it is below one that is closed
-    {"config": 0o1777},  # with the sticky bit
-    {"config/syncd.toml": 0o644},  # without a secret
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "rights",
+    [
+        {},
+        {"feeds": 0o700, "feeds/drop": 0o755, "feeds/drop/acme": 0o755},  # it is below one that is closed
+        {"config": 0o1777},  # with the sticky bit
+        {"config/syncd.toml": 0o644},  # without a secret
+    ],
+)
 def test_what_others_cannot_reach_or_exchange_is_not_too_open(reachable, rights):
     for place, mode in rights.items():
         (reachable.base / place).chmod(mode)

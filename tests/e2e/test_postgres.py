@@ -14,7 +14,10 @@ from tests.stores import POSTGRES, server
 from tests.sync.board import Board
 from tests.test_bench import run as bench
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not POSTGRES, reason="needs TESTS_STORE=postgres")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not POSTGRES, reason="needs TESTS_STORE=postgres"),
+]
 
 
 @pytest.fixture
@@ -107,13 +110,16 @@ def test_a_store_is_copied_to_the_server_and_served_from_there(installation, sta
     assert start().request("GET", "/api/v1.1/jobs", key)[0] == 200
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (("sqlite:///", "sqlite:///b"), "FROM: must be sqlite:///PATH"),
-    (("postgresql://u:s3cret@h:x/d", "sqlite:///b"), "FROM: has a port that is not a number"),
-    (("sqlite:////nowhere/a.db", "postgresql://u:s3cret@h"), "TO: must name one database"),
-    (("sqlite:////nowhere/a.db", "postgresql://u:s3cret@127.0.0.1:1/d"), "there is no store to copy"),
-    (("postgresql://u:s3cret@127.0.0.1:1/d", "sqlite:///b"), "the server cannot be reached"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("sqlite:///", "sqlite:///b"), "FROM: must be sqlite:///PATH"),
+        (("postgresql://u:s3cret@h:x/d", "sqlite:///b"), "FROM: has a port that is not a number"),
+        (("sqlite:////nowhere/a.db", "postgresql://u:s3cret@h"), "TO: must name one database"),
+        (("sqlite:////nowhere/a.db", "postgresql://u:s3cret@127.0.0.1:1/d"), "there is no store to copy"),
+        (("postgresql://u:s3cret@127.0.0.1:1/d", "sqlite:///b"), "the server cannot be reached"),
+    ],
+)
 def test_a_copy_that_cannot_be_made_is_one_line_without_a_password(cli, arguments, words):
     result = cli("store", "copy", *arguments)
     assert (result.code, result.out) == (1, "")

@@ -12,7 +12,10 @@ from syncd.store import schema
 from tests.e2e.conftest import BASE, EMPLOYER, Installation, clean_environ, row
 from tests.stores import POSTGRES, program, server
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not POSTGRES, reason="needs TESTS_STORE=postgres")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not POSTGRES, reason="needs TESTS_STORE=postgres"),
+]
 GUIDE = (Path(__file__).parents[2] / "docs" / "deploy" / "postgresql.md").read_text()
 #: The administrator of this server is another one.
 SUDO = 'sudo() { shift 2; PGUSER=syncd "$@"; }\n'

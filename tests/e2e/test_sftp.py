@@ -312,13 +312,16 @@ def test_a_partner_has_no_shell_and_no_forwarding(partners, port):
     assert b"SSH-2.0" not in acme.ssh("-W", f"127.0.0.1:{port}")
 
 
-@pytest.mark.parametrize("attempt", [
-    f"ls {DROP}", f"ls {DROP}/birch", f"ls {DROP}/birch/done", f"cat {DROP}/birch/done/2-jobs.csv",
-    f"touch {DROP}/evil", f"touch {DROP}/birch/evil", f"mv {DROP}/birch {DROP}/evil", f"ls {DROP}/acme/.claimed",
-    "ls /var/lib/syncd", "ls /var/lib/syncd/var", "cat /var/lib/syncd/var/syncd.db",
-    f"ln /var/lib/syncd/var/syncd.db {DROP}/acme/evil", f"ln {DROP}/birch/done/2-jobs.csv {DROP}/acme/evil",
-    "cat /var/lib/syncd/var/syncd.db.locks/birch.lock", "ls /srv/sftp", "ls /srv/sftp/birch/drop",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        f"ls {DROP}", f"ls {DROP}/birch", f"ls {DROP}/birch/done", f"cat {DROP}/birch/done/2-jobs.csv",
+        f"touch {DROP}/evil", f"touch {DROP}/birch/evil", f"mv {DROP}/birch {DROP}/evil", f"ls {DROP}/acme/.claimed",
+        "ls /var/lib/syncd", "ls /var/lib/syncd/var", "cat /var/lib/syncd/var/syncd.db",
+        f"ln /var/lib/syncd/var/syncd.db {DROP}/acme/evil", f"ln {DROP}/birch/done/2-jobs.csv {DROP}/acme/evil",
+        "cat /var/lib/syncd/var/syncd.db.locks/birch.lock", "ls /srv/sftp", "ls /srv/sftp/birch/drop",
+    ],
+)  # fmt: skip
 def test_a_partner_gets_at_nothing_else_with_a_shell_on_the_machine(partners, installed, attempt):
     """A partner may have one for another purpose."""
     done = installed.run("sh", "-c", attempt, user="acme")

@@ -85,20 +85,30 @@ def test_names_of_the_last_file_come_first_and_fields_that_it_lacks_are_proposed
     assert (names["the place of work"], names["the closing date"]) == ("Ville / Province", "close date")
 
 
-@pytest.mark.parametrize(("lines", "says", "not_there"), [
-    ("", "Put the file into the folder “trial”", "fetches"),
-    ('marker = ".done"', "with .done at its end", "fetches"),
-    ('mode = "delta"', "stays on the board until its closing date", "leaves the board"),
-    ("grace = 3", "3 files in a row lack leaves the board", "fetches"),
-    ('expect_every = "1d"', "A new one is expected every day.", "fetches"),
-    ('[read]\nformat = "xml"', "those of the elements of a job", "Excel"),
-    ('[read]\nformat = "jsonl"', "one JSON object on each line", "Excel"),
-    ('[read]\nformat = "csv"\nencoding = "windows-1252"', "are those of windows-1252", "fetches"),
-    ('[source]\nurl = "https://me:secret@jobs.example/all.json?token=secret"\nevery = "90m"',
-     "fetches your file from https://jobs.example/all.json, every 90 minutes", "secret"),
-    ('[source]\nurl = { env = "ADDRESS" }\nat = ["06:00", "18:00"]', "that was agreed, at 06:00, 18:00", "folder"),
-    ('[source]\nurl = "https://jobs.example/all.json"', "from https://jobs.example/all.json.", "folder"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lines", "says", "not_there"),
+    [
+        ("", "Put the file into the folder “trial”", "fetches"),
+        ('marker = ".done"', "with .done at its end", "fetches"),
+        ('mode = "delta"', "stays on the board until its closing date", "leaves the board"),
+        ("grace = 3", "3 files in a row lack leaves the board", "fetches"),
+        ('expect_every = "1d"', "A new one is expected every day.", "fetches"),
+        ('[read]\nformat = "xml"', "those of the elements of a job", "Excel"),
+        ('[read]\nformat = "jsonl"', "one JSON object on each line", "Excel"),
+        ('[read]\nformat = "csv"\nencoding = "windows-1252"', "are those of windows-1252", "fetches"),
+        (
+            '[source]\nurl = "https://me:secret@jobs.example/all.json?token=secret"\nevery = "90m"',
+            "fetches your file from https://jobs.example/all.json, every 90 minutes",
+            "secret",
+        ),
+        (
+            '[source]\nurl = { env = "ADDRESS" }\nat = ["06:00", "18:00"]',
+            "that was agreed, at 06:00, 18:00",
+            "folder",
+        ),
+        ('[source]\nurl = "https://jobs.example/all.json"', "from https://jobs.example/all.json.", "folder"),
+    ],
+)
 def test_the_way_of_a_file_is_that_of_the_feed(acme, lines, says, not_there):
     acme.feed("trial", f'employer = "Acme Ltd."\n{lines}\n')
     page = sheet(acme, "trial").out

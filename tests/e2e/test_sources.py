@@ -128,10 +128,16 @@ def test_a_failure_is_one_line_and_exit_code_1(acme, site):
     assert "acme: failing since " in acme.run("feed", "list").err
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ('employer = "Acme Ltd."\n', "feed acme has no [source]: its files are dropped into "),
-    (secret_of("ftp://h/"), "acme.toml: source.url: must be an address that begins with https://, "),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('employer = "Acme Ltd."\n', "feed acme has no [source]: its files are dropped into "),
+        (
+            secret_of("ftp://h/"),
+            "acme.toml: source.url: must be an address that begins with https://, ",
+        ),
+    ],
+)
 def test_a_feed_that_cannot_be_fetched_says_why(acme, text, words):
     acme.feed("acme", text)
     refused = acme.run("feed", "fetch", "acme")
@@ -208,13 +214,16 @@ def test_a_password_in_the_address_is_kept_from_others(acme, site):
     assert acme.run("check").code == 0
 
 
-@pytest.mark.parametrize(("url", "words"), [
-    ("ftp://h/jobs.xml", "the address: url: must be an address that begins with"),
-    ("https://[::1/", "the address: url: cannot be parsed as an address"),
-    ("https://", "the address: url: must have a host"),
-    ("http://169.254.169.254/x", "169.254.169.254 is not a public address"),
-    ("http://0x7f000001/x", "not a public address"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("ftp://h/jobs.xml", "the address: url: must be an address that begins with"),
+        ("https://[::1/", "the address: url: cannot be parsed as an address"),
+        ("https://", "the address: url: must have a host"),
+        ("http://169.254.169.254/x", "169.254.169.254 is not a public address"),
+        ("http://0x7f000001/x", "not a public address"),
+    ],
+)
 def test_an_address_that_cannot_be_asked(acme, url, words):
     for command in (("feed", "new", "web", "--from", url), ("plan", url, "--feed", "acme")):
         done = acme.run(*command)

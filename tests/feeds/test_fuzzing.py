@@ -52,13 +52,16 @@ def jobs(text: str) -> bytes:
     return f"<jobs><job><title>{text}</title></job></jobs>".encode()
 
 
-@pytest.mark.parametrize(("written", "meant"), [
-    ("&#55357;&#56832;", "\U0001f600"),
-    ("a&#xD83D;&#xde00;b", "a\U0001f600b"),
-    ("&#55357;&#55357;&#56832;&#233;", "\ufffd\U0001f600é"),
-    ("&#56832;&#57344;", "\ufffd\ue000"),
-    ("&#x0D83D;", "\ufffd"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("&#55357;&#56832;", "\U0001f600"),
+        ("a&#xD83D;&#xde00;b", "a\U0001f600b"),
+        ("&#55357;&#55357;&#56832;&#233;", "\ufffd\U0001f600é"),
+        ("&#56832;&#57344;", "\ufffd\ue000"),
+        ("&#x0D83D;", "\ufffd"),
+    ],
+)
 def test_references_to_surrogates_are_the_character_that_they_mean_only_leniently(
     tmp_path: Path, written: str, meant: str
 ) -> None:
@@ -80,11 +83,15 @@ def test_codecs_that_make_no_text_are_no_encodings(tmp_path: Path, name: str, de
     assert code_of(tmp_path / "jobs", declaration + jobs("x"), spec) == "bad_encoding"
 
 
-@pytest.mark.parametrize("data", [
-    zipped({"jobs.csv": "id,title\r\n" + "1,Cook\r\n" * 90}, zipfile.ZIP_STORED),
-    zipped({"jobs.csv": "id,title\r\n" + "1,Cook\r\n" * 90}, zipfile.ZIP_DEFLATED),
-    book({"Jobs": row("id", "title") + row("1", "Cook")}),
-], ids=["stored", "deflated", "xlsx"])  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        zipped({"jobs.csv": "id,title\r\n" + "1,Cook\r\n" * 90}, zipfile.ZIP_STORED),
+        zipped({"jobs.csv": "id,title\r\n" + "1,Cook\r\n" * 90}, zipfile.ZIP_DEFLATED),
+        book({"Jobs": row("id", "title") + row("1", "Cook")}),
+    ],
+    ids=["stored", "deflated", "xlsx"],
+)
 def test_an_archive_that_lost_a_byte_is_an_archive_that_cannot_be_used(tmp_path: Path, data: bytes) -> None:
     read(tmp_path / "jobs", data)
     ends = {b"\r\n": b"\n", b"\n": b"\r\n"}

@@ -27,7 +27,16 @@ from syncd import logs
 from syncd.api import add_open, make_app
 from syncd.cli.entry import run as run_command
 from syncd.config import load_settings
-from syncd.domain import Catalogue, Employer, FeedLimits, Location, Place, Salary, Status, field_digests
+from syncd.domain import (
+    Catalogue,
+    Employer,
+    FeedLimits,
+    Location,
+    Place,
+    Salary,
+    Status,
+    field_digests,
+)
 from syncd.domain.feed_rows import value_digest as digest
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.readers import ReadSpec, open_reader
@@ -86,7 +95,12 @@ def digest_values() -> dict[str, object]:
         "locations": (Location(5913490, "Calgary", "Calgary, AB"), Place("Montréal", "QC")),
         "locations, none": (),
         "categories": (12, 16),
-        "salary, sent": {"amount": Decimal("20.5"), "maxAmount": None, "period": 5, "plusCommission": False},
+        "salary, sent": {
+            "amount": Decimal("20.5"),
+            "maxAmount": None,
+            "period": 5,
+            "plusCommission": False,
+        },
         "salary, sent in part": {"maxAmount": Decimal("25")},
         "salary, stored": Salary(Decimal("20.5"), Decimal("25"), 5, True),
         "salary, stored, commission": Salary(None, None, None, True),

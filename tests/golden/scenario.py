@@ -182,7 +182,11 @@ def _first_files(scenario: Scenario) -> None:
     scenario.command("plan", "plan", counter, "--feed", "counter", "--json")
     assert scenario.take(counter, "counter", "import partial")["state"] == "partial"
     again = scenario.take(counter, "counter", "import partial again")
-    assert (again["state"], again["counts"]["created"], again["counts"]["updated"]) == ("partial", 0, 0)
+    assert (again["state"], again["counts"]["created"], again["counts"]["updated"]) == (
+        "partial",
+        0,
+        0,
+    )
     for feed, name in (("boards", "xml"), ("desk", "json"), ("plain", "xml"), ("lines", "jsonl")):
         scenario.take(INPUTS / f"{feed}-1.{name}", feed, f"import {feed}")
     assert scenario.take(INPUTS / "page.csv", "counter", "import failed", code=1)["state"] == "failed"

@@ -17,8 +17,12 @@ FAULTS: dict[str, dict[str, Any]] = {
     "everything an empty text": dict.fromkeys(WHOLE, ""),
     "unknown fields": {"titel": "x", "salary": {"amont": 1}, "locations": [{"descripton": "x"}]},
     "active, nothing but a title": {**dict.fromkeys(WHOLE, ...), "title": "x", "status": "active"},
-    "too long": {"title": "t" * 257, "referenceId": "r" * 51, "applicationEmail": f"{'e' * 50}@x.ca",
-        "applicationUrl": f"https://x.ca/{'u' * 200}"},
+    "too long": {
+        "title": "t" * 257,
+        "referenceId": "r" * 51,
+        "applicationEmail": f"{'e' * 50}@x.ca",
+        "applicationUrl": f"https://x.ca/{'u' * 200}",
+    },
     "characters": {"title": "a\u0000b", "description": "<p>\u0001</p>"},
     "html": {"description": '<div onclick="x">a<script>b</script></div><b>'},
     "dates": {"closeDate": "2027-02-30"},
@@ -28,14 +32,16 @@ FAULTS: dict[str, dict[str, Any]] = {
     "categories": {"categories": [{"id": 1}, {"id": 1}, {"id": 999}, {"id": "1"}]},
     "types": {"positionType": {"id": 9}, "applicantRoutingType": {"id": 3}},
     "salary, order": {"salary": {"amount": 30, "maxAmount": 20, "period": {"id": 5}}},
-    "salary, parts": {"salary": {"amount": -1, "maxAmount": 1.23456, "period": {"id": 8}, "plusCommission": "no"}},
+    "salary, parts": {
+        "salary": {"amount": -1, "maxAmount": 1.23456, "period": {"id": 8}, "plusCommission": "no"}
+    },
     "salary, no period": {"salary": {"amount": 30}},
     "salary, nothing": {"salary": {"plusCommission": False}},
     "routing, no address": {"applicationEmail": None, "status": "active"},
     "routing, no url": {"applicationUrl": None, "applicantRoutingType": {"id": 2}, "status": "active"},
     "addresses": {"applicationEmail": "nobody", "applicationUrl": "ftp://x.ca"},
     "a reference in use": {"referenceId": "H-2"},
-}  # fmt: skip
+}
 
 
 def test_the_answers_to_changes(scenario):

@@ -57,7 +57,10 @@ async def test_an_e_mail_that_failed_stays_as_it_is_when_more_happens(office):
         await office.work(notifier, turns=60, step=15.0)
     assert [
         ("Run 1 failed" in texts(mail)[0], "Run 2 failed" in texts(mail)[0]) for mail in mailbox.accepted
-    ] == [(True, False), (False, True)]
+    ] == [
+        (True, False),
+        (False, True),
+    ]
 
 
 async def test_nothing_is_sent_in_quiet_hours(office, clock):

@@ -96,13 +96,16 @@ def test_a_correction_of_an_hour_and_time_that_passes_are_no_jumps(clocks, by):
     assert clocks.tick() == (0, 1)
 
 
-@pytest.mark.parametrize(("between", "trusted"), [
-    (timedelta(0), True),
-    (timedelta(weeks=1), True),
-    (timedelta(weeks=1, seconds=1), False),
-    (-timedelta(seconds=1), False),
-    (LATER, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("between", "trusted"),
+    [
+        (timedelta(0), True),
+        (timedelta(weeks=1), True),
+        (timedelta(weeks=1, seconds=1), False),
+        (-timedelta(seconds=1), False),
+        (LATER, False),
+    ],
+)
 def test_a_start_compares_the_time_with_the_last_that_the_store_has_seen(clocks, between, trusted):
     clocks.check.remember()
     clocks.set_time(between)

@@ -10,15 +10,18 @@ import structlog
 from syncd.service.process import OWN_FILES, allow_connections, report_lack_of_files
 
 
-@pytest.mark.parametrize(("limits", "wanted", "raised", "expected"), [
-    ((1_024, 4_096), 100, 1_024, (100, False)),
-    ((1_024, 4_096), 2_000, 2_000 + OWN_FILES, (2_000, False)),
-    ((1_024, 4_096), 50_000, 4_096, (4_096 - OWN_FILES, True)),
-    ((1_024, 4_096), 0, 4_096, (4_096 - OWN_FILES, False)),
-    ((200, 200), 2_000, 200, (100, True)),
-    ((1_024, resource.RLIM_INFINITY), 50_000, 50_000 + OWN_FILES, (50_000, False)),
-    ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), 50_000, resource.RLIM_INFINITY, (50_000, False)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("limits", "wanted", "raised", "expected"),
+    [
+        ((1_024, 4_096), 100, 1_024, (100, False)),
+        ((1_024, 4_096), 2_000, 2_000 + OWN_FILES, (2_000, False)),
+        ((1_024, 4_096), 50_000, 4_096, (4_096 - OWN_FILES, True)),
+        ((1_024, 4_096), 0, 4_096, (4_096 - OWN_FILES, False)),
+        ((200, 200), 2_000, 200, (100, True)),
+        ((1_024, resource.RLIM_INFINITY), 50_000, 50_000 + OWN_FILES, (50_000, False)),
+        ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), 50_000, resource.RLIM_INFINITY, (50_000, False)),
+    ],
+)
 def test_the_limit_is_raised_and_no_more_connections_are_allowed_than_fit(
     monkeypatch, limits, wanted, raised, expected
 ):

@@ -81,18 +81,24 @@ RUN = {
 }
 
 
-@pytest.mark.parametrize(("event", "changes", "line"), [
-    ("feed.reconciled", {}, "partial  acme  jobs.csv  +12 ~15 −10 =263 ✗8  3.2 s"),
-    (
-        "feed.reconciled",
-        {**dict.fromkeys(("created", "reactivated", "updated", "archived", "unchanged", "rejected"), 0)}
-        | {"state": "failed", "reason": "cannot_parse: line 2\n\x1b[2J", "seconds": 0.01},
-        "failed  acme  jobs.csv  0.0 s  cannot_parse: line 2  [2J",
-    ),
-    ("feed.reconciled", {"kind": "revert", "state": "succeeded", "archived": 0, "withheld": "no"},
-     "succeeded  acme  revert (run 7)  +12 ~15 =263 ✗8  3.2 s  no"),
-    ("run.approved", {"state": "succeeded"}, "run.approved  acme  jobs.csv  +12 ~15 −10 =263 ✗8  3.2 s"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("event", "changes", "line"),
+    [
+        ("feed.reconciled", {}, "partial  acme  jobs.csv  +12 ~15 −10 =263 ✗8  3.2 s"),
+        (
+            "feed.reconciled",
+            {**dict.fromkeys(("created", "reactivated", "updated", "archived", "unchanged", "rejected"), 0)}
+            | {"state": "failed", "reason": "cannot_parse: line 2\n\x1b[2J", "seconds": 0.01},
+            "failed  acme  jobs.csv  0.0 s  cannot_parse: line 2  [2J",
+        ),
+        (
+            "feed.reconciled",
+            {"kind": "revert", "state": "succeeded", "archived": 0, "withheld": "no"},
+            "succeeded  acme  revert (run 7)  +12 ~15 =263 ✗8  3.2 s  no",
+        ),
+        ("run.approved", {"state": "succeeded"}, "run.approved  acme  jobs.csv  +12 ~15 −10 =263 ✗8  3.2 s"),
+    ],
+)
 def test_the_figures_of_a_run_are_a_line_that_a_person_reads_on_the_console(written, event, changes, line):
     stream = written("console")
     with logs.bind_context(run=7, feed="acme"):

@@ -36,13 +36,16 @@ async def operator(aiohttp_client, state):
     return await aiohttp_client(make_operator_app(endpoints))
 
 
-@pytest.mark.parametrize(("method", "path", "status", "code"), [
-    ("GET", "/", 404, "not_found"),
-    ("GET", "/healthz/", 404, "not_found"),
-    ("GET", "/api/v1.1/jobs", 404, "not_found"),
-    ("POST", "/healthz", 405, "method_not_allowed"),
-    ("DELETE", "/readyz", 405, "method_not_allowed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/", 404, "not_found"),
+        ("GET", "/healthz/", 404, "not_found"),
+        ("GET", "/api/v1.1/jobs", 404, "not_found"),
+        ("POST", "/healthz", 405, "method_not_allowed"),
+        ("DELETE", "/readyz", 405, "method_not_allowed"),
+    ],
+)
 async def test_what_is_refused_is_a_problem(operator, method, path, status, code):
     answer = await operator.request(method, path, headers={"X-Request-Id": "mine"})
     problem = await answer.json(content_type="application/problem+json")

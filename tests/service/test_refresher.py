@@ -75,14 +75,17 @@ def test_a_job_that_has_been_due_for_months_is_refreshed_once(board):
     assert tick(board) == (1, 0)
 
 
-@pytest.mark.parametrize(("fields", "due"), [
-    ({}, True),
-    ({"autoRefresh": False}, False),
-    ({"status": "archived"}, False),
-    ({"status": "draft"}, False),
-    ({"closeDate": "2026-11-24"}, True),  # its last live day
-    ({"closeDate": "2026-11-23"}, False),  # yesterday
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fields", "due"),
+    [
+        ({}, True),
+        ({"autoRefresh": False}, False),
+        ({"status": "archived"}, False),
+        ({"status": "draft"}, False),
+        ({"closeDate": "2026-11-24"}, True),  # its last live day
+        ({"closeDate": "2026-11-23"}, False),  # yesterday
+    ],
+)
 def test_only_live_jobs_with_auto_refresh_are_refreshed(board, fields, due):
     board.put(board.row("a", **{"status": "active", "autoRefresh": True, "closeDate": "2027-01-01"} | fields))
     board.clock.forward(days=8)
@@ -135,22 +138,25 @@ def test_a_refreshed_job_comes_first_in_the_list(board):
 # -- closing -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("zone", "close_date", "end"), [
-    # an ordinary midnight in Toronto (UTC-5)
-    ("America/Toronto", "2026-11-20", datetime(2026, 11, 21, 5, 0, tzinfo=UTC)),
-    # clocks go back on 1 November 2026: that day has 25 hours, and the midnight after it is at UTC-5
-    ("America/Toronto", "2026-10-31", datetime(2026, 11, 1, 4, 0, tzinfo=UTC)),
-    ("America/Toronto", "2026-11-01", datetime(2026, 11, 2, 5, 0, tzinfo=UTC)),
-    # clocks go forward on 14 March 2027: that day has 23 hours
-    ("America/Toronto", "2027-03-13", datetime(2027, 3, 14, 5, 0, tzinfo=UTC)),
-    ("America/Toronto", "2027-03-14", datetime(2027, 3, 15, 4, 0, tzinfo=UTC)),
-    # a zone with half an hour, and a zone beyond the date line
-    ("America/St_Johns", "2026-11-20", datetime(2026, 11, 21, 3, 30, tzinfo=UTC)),
-    ("Pacific/Auckland", "2026-11-20", datetime(2026, 11, 20, 11, 0, tzinfo=UTC)),
-    ("UTC", "2026-11-20", datetime(2026, 11, 21, 0, 0, tzinfo=UTC)),
-    # a zone in which a midnight is skipped: 5 September 2027 begins at 01:00 in Santiago
-    ("America/Santiago", "2027-09-04", datetime(2027, 9, 5, 4, 0, tzinfo=UTC)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("zone", "close_date", "end"),
+    [
+        # an ordinary midnight in Toronto (UTC-5)
+        ("America/Toronto", "2026-11-20", datetime(2026, 11, 21, 5, 0, tzinfo=UTC)),
+        # clocks go back on 1 November 2026: that day has 25 hours, and the midnight after it is at UTC-5
+        ("America/Toronto", "2026-10-31", datetime(2026, 11, 1, 4, 0, tzinfo=UTC)),
+        ("America/Toronto", "2026-11-01", datetime(2026, 11, 2, 5, 0, tzinfo=UTC)),
+        # clocks go forward on 14 March 2027: that day has 23 hours
+        ("America/Toronto", "2027-03-13", datetime(2027, 3, 14, 5, 0, tzinfo=UTC)),
+        ("America/Toronto", "2027-03-14", datetime(2027, 3, 15, 4, 0, tzinfo=UTC)),
+        # a zone with half an hour, and a zone beyond the date line
+        ("America/St_Johns", "2026-11-20", datetime(2026, 11, 21, 3, 30, tzinfo=UTC)),
+        ("Pacific/Auckland", "2026-11-20", datetime(2026, 11, 20, 11, 0, tzinfo=UTC)),
+        ("UTC", "2026-11-20", datetime(2026, 11, 21, 0, 0, tzinfo=UTC)),
+        # a zone in which a midnight is skipped: 5 September 2027 begins at 01:00 in Santiago
+        ("America/Santiago", "2027-09-04", datetime(2027, 9, 5, 4, 0, tzinfo=UTC)),
+    ],
+)
 def test_a_job_is_live_on_its_close_date_and_closed_at_the_midnight_after_it(board, zone, close_date, end):
     clock = board.clock
     clock.now = datetime(2026, 10, 1, 12, 0, tzinfo=UTC)

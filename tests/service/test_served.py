@@ -18,13 +18,16 @@ def settings_with(tmp_path):
     return lambda url: load_settings(config, {"SYNCD_STORE__URL": url})
 
 
-@pytest.mark.parametrize(("url", "name"), [
-    ("postgresql://syncd:hush@DB.example.ca:5432/syncd", "postgresql://db.example.ca/syncd"),
-    ("postgres://db.example.ca:5433/syncd?sslmode=require", "postgresql://db.example.ca:5433/syncd"),
-    ("postgresql://syncd@/syncd?host=/run/postgresql", "postgresql:///syncd?host=/run/postgresql"),
-    ("postgresql://one,two/syncd?password=hush&port=5433", "postgresql://one,two/syncd?port=5433"),
-    ("sqlite:////srv/a/../syncd.db", "/srv/syncd.db"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("postgresql://syncd:hush@DB.example.ca:5432/syncd", "postgresql://db.example.ca/syncd"),
+        ("postgres://db.example.ca:5433/syncd?sslmode=require", "postgresql://db.example.ca:5433/syncd"),
+        ("postgresql://syncd@/syncd?host=/run/postgresql", "postgresql:///syncd?host=/run/postgresql"),
+        ("postgresql://one,two/syncd?password=hush&port=5433", "postgresql://one,two/syncd?port=5433"),
+        ("sqlite:////srv/a/../syncd.db", "/srv/syncd.db"),
+    ],
+)
 def test_the_name_of_a_store_has_no_user_and_no_password(settings_with, url, name):
     assert name_of(settings_with(url)) == name
 

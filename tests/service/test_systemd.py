@@ -34,14 +34,17 @@ def test_without_a_listener_it_does_nothing(tmp_path):
         SystemdNotifier(environ).send("READY=1")
 
 
-@pytest.mark.parametrize(("environ", "seconds"), [
-    ({}, None),
-    ({"WATCHDOG_USEC": "3000000"}, 3.0),
-    ({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": str(os.getpid())}, 3.0),
-    ({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "1"}, None),
-    ({"WATCHDOG_USEC": "soon"}, None),
-    ({"WATCHDOG_USEC": "0"}, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("environ", "seconds"),
+    [
+        ({}, None),
+        ({"WATCHDOG_USEC": "3000000"}, 3.0),
+        ({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": str(os.getpid())}, 3.0),
+        ({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "1"}, None),
+        ({"WATCHDOG_USEC": "soon"}, None),
+        ({"WATCHDOG_USEC": "0"}, None),
+    ],
+)
 def test_the_watchdogs_time_is_for_this_process_only(environ, seconds):
     assert SystemdNotifier(environ).watchdog == seconds
 

@@ -19,12 +19,23 @@ CALLS: dict[str, tuple[str, ...]] = {
     "ENOSPC": ("create", "write", "mkdir", "fsync", "copy_file_range", "sql write", "sql commit"),
     "EDQUOT": ("create", "write", "mkdir", "fsync", "sql commit"),
     "EROFS": ("create", "mkdir", "rename", "unlink", "utime", "sql begin"),
-    "EIO": ("read", "pread", "write", "fsync", "stat", "listdir", "open", "sql read", "sql commit", "sql write"),
+    "EIO": (
+        "read",
+        "pread",
+        "write",
+        "fsync",
+        "stat",
+        "listdir",
+        "open",
+        "sql read",
+        "sql commit",
+        "sql write",
+    ),
     "EACCES": ("open", "create", "stat", "listdir", "mkdir", "rename", "unlink", "sql connect"),
     "ESTALE": ("open", "stat", "listdir", "rename", "unlink", "read", "fstat"),
     "EMFILE": ("open", "create", "dup", "sql connect"),
     "BUSY": ("sql begin",),
-}  # fmt: skip
+}
 _SQL = {
     "ENOSPC": (sqlite3.SQLITE_FULL, "database or disk is full"),
     "EDQUOT": (sqlite3.SQLITE_FULL, "database or disk is full"),

@@ -185,20 +185,23 @@ async def test_a_board_that_is_not_there(site, incoming):
 KNOWN, NAME_IN = ", ".join(boards()), "must be the NAME in"
 
 
-@pytest.mark.parametrize(("above", "text", "fault"), [
-    ('preset = "lever"', 'board = "acme"\nurl = "https://h.example/"', "cannot be beside url: give one of them"),
-    ('preset = "lever"', 'board = "acme"\npages = { link = true }', "cannot be beside pages: the preset knows it"),
-    ("", 'board = "acme"', f'needs a preset that knows boards, such as preset = "ashby": {KNOWN}'),
-    ('preset = "indeed"', 'board = "acme"', f'needs a preset that knows boards, such as preset = "ashby": {KNOWN}'),
-    *(
-        ('preset = "lever"', f"board = {name}", f"{NAME_IN} https://api.lever.co/v0/postings/NAME?mode=json, not {name}")
-        for name in ('"https://jobs.lever.co/acme"', '"acme/x"', '""', '".."', '"a?b"', "7", '"acmé"', '" acme"', '"a%2Fb"')
-    ),
-    *(
-        ('preset = "recruitee"', f"board = {name}", f"{NAME_IN} https://NAME.recruitee.com/api/offers/, not {name}")
-        for name in ('"acme.recruitee.com"', '"acme.example/"', '"acme@h"', '"-acme"', '"a b"', '"a:80"', "['acme']")
-    ),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("above", "text", "fault"),
+    [
+        ('preset = "lever"', 'board = "acme"\nurl = "https://h.example/"', "cannot be beside url: give one of them"),
+        ('preset = "lever"', 'board = "acme"\npages = { link = true }', "cannot be beside pages: the preset knows it"),
+        ("", 'board = "acme"', f'needs a preset that knows boards, such as preset = "ashby": {KNOWN}'),
+        ('preset = "indeed"', 'board = "acme"', f'needs a preset that knows boards, such as preset = "ashby": {KNOWN}'),
+        *(
+            ('preset = "lever"', f"board = {name}", f"{NAME_IN} https://api.lever.co/v0/postings/NAME?mode=json, not {name}")
+            for name in ('"https://jobs.lever.co/acme"', '"acme/x"', '""', '".."', '"a?b"', "7", '"acmé"', '" acme"', '"a%2Fb"')
+        ),
+        *(
+            ('preset = "recruitee"', f"board = {name}", f"{NAME_IN} https://NAME.recruitee.com/api/offers/, not {name}")
+            for name in ('"acme.recruitee.com"', '"acme.example/"', '"acme@h"', '"-acme"', '"a b"', '"a:80"', "['acme']")
+        ),
+    ],
+)  # fmt: skip
 def test_a_wrong_board_is_a_fault_of_the_source(above, text, fault):
     config = feed(f'employer = "Acme"\n{above}\n[source]\n{text}')
     assert config.source is None

@@ -187,10 +187,13 @@ async def test_a_credential_loses_its_last_line_end_and_is_shown_to_nobody(
     assert "hidden" not in shown
 
 
-@pytest.mark.parametrize(("value", "reason"), [
-    ('{ env = "NOT_SET" }', "{ env = NOT_SET } is missing: set the environment variable NOT_SET"),
-    ('{ credential = "gone" }', "{ credential = gone } is missing: write it to "),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ('{ env = "NOT_SET" }', "{ env = NOT_SET } is missing: set the environment variable NOT_SET"),
+        ('{ credential = "gone" }', "{ credential = gone } is missing: write it to "),
+    ],
+)
 async def test_a_secret_that_is_missing_fails_at_once(site, make, fetch, value, reason):
     feed = make(site.url("/"), f'username = "joe"\npassword = {value}')
     outcome = await fetch(feed)
@@ -207,13 +210,16 @@ async def test_the_folder_of_systemd_comes_first(fetch, make, site, tmp_path, mo
     assert site.asked[0].headers["X-Key"] == "from-systemd"
 
 
-@pytest.mark.parametrize(("name", "final"), [
-    ("jobs.xml", "jobs.xml"),
-    ("../a b\x00.xml", ".._a_b_.xml"),
-    ("jobs.part", "jobs.part.feed"),
-    ("é" * 200, "é" * 60),
-    ("", "feed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "final"),
+    [
+        ("jobs.xml", "jobs.xml"),
+        ("../a b\x00.xml", ".._a_b_.xml"),
+        ("jobs.part", "jobs.part.feed"),
+        ("é" * 200, "é" * 60),
+        ("", "feed"),
+    ],
+)
 def test_a_name_is_one_that_is_taken(name, final):
     assert final_name(name, NOW) == f"20261128T120000Z-{final}"
 
@@ -264,11 +270,14 @@ async def test_a_deletion_that_fails_is_a_warning(out, make, fetch, monkeypatch,
     assert (outcome.result, len(outcome.files), outcome.warning) == ("fetched", 2, why)
 
 
-@pytest.mark.parametrize(("text", "reason"), [
-    ("line 1\nline 2\n", "known_hosts has no key of 127.0.0.1"),
-    ("nul\x00", "must be text"),
-    ("", "must be text"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("line 1\nline 2\n", "known_hosts has no key of 127.0.0.1"),
+        ("nul\x00", "must be text"),
+        ("", "must be text"),
+    ],
+)
 async def test_contents_of_a_file_have_lines(text, reason, store, settings, make):
     pytest.importorskip("asyncssh", reason="the extra sources is not installed")
     folder = settings.feeds.parent / "credentials"

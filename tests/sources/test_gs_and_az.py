@@ -229,14 +229,17 @@ async def test_a_password_that_is_not_the_key_of_a_storage_account(azure, incomi
     assert refused == ("password is not a key of a storage account", False)
 
 
-@pytest.mark.parametrize("key", [
-    "x",
-    json.dumps("/etc/syncd/other.json"),
-    json.dumps({"type": "external_account", "credential_source": {"file": "/etc/passwd"}}),
-    json.dumps({"type": "authorized_user", "token_uri": "http://169.254.169.254/"}),
-    json.dumps({"type": "service_account", "client_email": "x", "private_key": "x"}),
-    json.dumps({"type": "service_account", "client_id": "x", "client_secret": "x", "refresh_token": "x"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "key",
+    [
+        "x",
+        json.dumps("/etc/syncd/other.json"),
+        json.dumps({"type": "external_account", "credential_source": {"file": "/etc/passwd"}}),
+        json.dumps({"type": "authorized_user", "token_uri": "http://169.254.169.254/"}),
+        json.dumps({"type": "service_account", "client_email": "x", "private_key": "x"}),
+        json.dumps({"type": "service_account", "client_id": "x", "client_secret": "x", "refresh_token": "x"}),
+    ],
+)
 async def test_a_key_that_is_not_of_a_service_account(key, incoming):
     text, _ = await incoming.refused(ask("gs", key=key))
     assert text == "key is not the JSON of a service account"

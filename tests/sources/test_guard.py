@@ -24,22 +24,28 @@ def test_a_public_address(address):
     assert is_public(address)
 
 
-@pytest.mark.parametrize("address", [
-    "0.0.0.0", "0.1.2.3", "10.0.0.1", "127.0.0.1", "127.1.2.3", "169.254.169.254", "172.16.0.1", "192.168.1.1", "100.64.0.1",
-    "100.100.100.200", "168.63.129.16", "192.0.0.192", "192.0.2.1", "198.18.0.1", "203.0.113.9", "224.0.0.1", "240.0.0.1",
-    "255.255.255.255", "::", "::1", "fe80::1", "fe80::1%eth0", "fec0::1", "fc00::1", "fd00:ec2::254", "ff02::1",
-    "::127.0.0.1", "::ffff:127.0.0.1", "::ffff:0:127.0.0.1", "64:ff9b::7f00:1", "64:ff9b:1::7f00:1", "2002:7f00:1::1",
-    "2002:a00:1::", "::ffff:169.254.169.254", "4000::1", "2001:db8::1",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "address",
+    [
+        "0.0.0.0", "0.1.2.3", "10.0.0.1", "127.0.0.1", "127.1.2.3", "169.254.169.254", "172.16.0.1", "192.168.1.1", "100.64.0.1",
+        "100.100.100.200", "168.63.129.16", "192.0.0.192", "192.0.2.1", "198.18.0.1", "203.0.113.9", "224.0.0.1", "240.0.0.1",
+        "255.255.255.255", "::", "::1", "fe80::1", "fe80::1%eth0", "fec0::1", "fc00::1", "fd00:ec2::254", "ff02::1",
+        "::127.0.0.1", "::ffff:127.0.0.1", "::ffff:0:127.0.0.1", "64:ff9b::7f00:1", "64:ff9b:1::7f00:1", "2002:7f00:1::1",
+        "2002:a00:1::", "::ffff:169.254.169.254", "4000::1", "2001:db8::1",
+    ],
+)  # fmt: skip
 def test_an_address_that_is_not_public(address):
     assert not is_public(address)
 
 
-@pytest.mark.parametrize("host", [
-    "127.0.0.1", "127.1", "0.0.0.0", "0", "2130706433", "017700000001", "0177.0.0.1", "0x7f.1", "0x7f000001", "127.0.0.1.",
-    "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]", "[64:ff9b::7f00:1]", "[0:0:0:0:0:0:0:1]",
-    "localhost", "LOCALHOST", "localhost.", "１２７.0.0.1", "127。0。0。1", "169.254.169.254", "[fe80::1%25lo]",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1", "127.1", "0.0.0.0", "0", "2130706433", "017700000001", "0177.0.0.1", "0x7f.1", "0x7f000001", "127.0.0.1.",
+        "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]", "[64:ff9b::7f00:1]", "[0:0:0:0:0:0:0:1]",
+        "localhost", "LOCALHOST", "localhost.", "１２７.0.0.1", "127。0。0。1", "169.254.169.254", "[fe80::1%25lo]",
+    ],
+)  # fmt: skip
 async def test_no_spelling_of_an_address_gets_past(host, site, incoming):
     site["/jobs.xml"] = {"text": "secret"}
     error = await incoming.refusal(f"http://{host}:{site.port}/jobs.xml", insecure_hosts=frozenset())
@@ -48,14 +54,17 @@ async def test_no_spelling_of_an_address_gets_past(host, site, incoming):
     assert any(word in str(error) for word in words), str(error)
 
 
-@pytest.mark.parametrize("addresses", [
-    ["127.0.0.1"],
-    ["169.254.169.254"],
-    ["::ffff:127.0.0.1"],
-    ["::1"],
-    ["8.8.8.8", "127.0.0.1"],
-    ["fd00::1"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        ["127.0.0.1"],
+        ["169.254.169.254"],
+        ["::ffff:127.0.0.1"],
+        ["::1"],
+        ["8.8.8.8", "127.0.0.1"],
+        ["fd00::1"],
+    ],
+)
 async def test_a_name_of_an_address_that_is_not_public(addresses, names, site, incoming):
     names["jobs.test"] = [addresses]
     error = await incoming.refusal(site.url("/jobs.xml", "jobs.test"), insecure_hosts=frozenset())

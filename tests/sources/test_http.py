@@ -43,10 +43,13 @@ async def test_a_file_is_fetched_as_it_is(site, incoming):
     assert not {"If-None-Match", "If-Modified-Since", "Authorization", "Cookie"} & {*asked.headers}
 
 
-@pytest.mark.parametrize(("seen", "header", "value"), [
-    (Seen(etag='W/"x"', last_modified="Sat, 28 Nov 2026 06:00:00 GMT"), "If-None-Match", 'W/"x"'),
-    (Seen(last_modified="Sat, 28 Nov 2026 06:00:00 GMT"), "If-Modified-Since", "Sat, 28 Nov 2026 06:00:00 GMT"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("seen", "header", "value"),
+    [
+        (Seen(etag='W/"x"', last_modified="Sat, 28 Nov 2026 06:00:00 GMT"), "If-None-Match", 'W/"x"'),
+        (Seen(last_modified="Sat, 28 Nov 2026 06:00:00 GMT"), "If-Modified-Since", "Sat, 28 Nov 2026 06:00:00 GMT"),
+    ],
+)  # fmt: skip
 async def test_a_file_that_was_seen_is_asked_for_with_a_condition(seen, header, value, site, incoming):
     site["/jobs.xml"] = {"status": 304}
     assert await incoming.fetch(site.url("/jobs.xml"), seen) == NotModified("304 Not Modified")
@@ -64,15 +67,18 @@ async def test_a_304_that_was_not_asked_for_is_a_failure(site, incoming):
     )
 
 
-@pytest.mark.parametrize(("status", "temporary", "text"), [
-    (401, False, "401 Unauthorized: see the credentials of [source]"),
-    (403, False, "403 Forbidden: see the credentials of [source], or ask whether this machine may fetch it"),
-    (404, False, "404 Not Found: see the address of [source]"), (410, False, "410 Gone: see the address of [source]"),
-    (400, False, "400 Bad Request"), (408, True, "408 Request Timeout"), (425, True, "425 Too Early"),
-    (429, True, "429 Too Many Requests"), (500, True, "500 Internal Server Error"), (503, True, "503 Service Unavailable"),
-    (599, True, "599"), (204, False, "204 No Content"), (206, False, "206 Partial Content"),
-    (300, False, "300 Multiple Choices"), (302, False, "302 Found"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("status", "temporary", "text"),
+    [
+        (401, False, "401 Unauthorized: see the credentials of [source]"),
+        (403, False, "403 Forbidden: see the credentials of [source], or ask whether this machine may fetch it"),
+        (404, False, "404 Not Found: see the address of [source]"), (410, False, "410 Gone: see the address of [source]"),
+        (400, False, "400 Bad Request"), (408, True, "408 Request Timeout"), (425, True, "425 Too Early"),
+        (429, True, "429 Too Many Requests"), (500, True, "500 Internal Server Error"), (503, True, "503 Service Unavailable"),
+        (599, True, "599"), (204, False, "204 No Content"), (206, False, "206 Partial Content"),
+        (300, False, "300 Multiple Choices"), (302, False, "302 Found"),
+    ],
+)  # fmt: skip
 async def test_a_status_that_is_not_200(status, temporary, text, site, incoming):
     site["/jobs.xml"] = {"status": status, "headers": {"Retry-After": "90"}}
     error = await incoming.refusal(site.url("/jobs.xml"))
@@ -109,13 +115,16 @@ async def test_redirects_are_at_most_five(site, incoming):
     assert str(await incoming.refusal(site.url("/loop"))) == "more than 5 redirects"
 
 
-@pytest.mark.parametrize(("location", "words"), [
-    ("ftp://127.0.0.1/x", "an address of ftp"), ("file:///etc/passwd", "an address of file"),
-    ("javascript:x", "an address of"),
-    ("http://a b/", "cannot be understood"),
-    ("http://127.0.0.1:99999/", "cannot be understood"),
-    ("http://[::1/", "cannot be understood"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("location", "words"),
+    [
+        ("ftp://127.0.0.1/x", "an address of ftp"), ("file:///etc/passwd", "an address of file"),
+        ("javascript:x", "an address of"),
+        ("http://a b/", "cannot be understood"),
+        ("http://127.0.0.1:99999/", "cannot be understood"),
+        ("http://[::1/", "cannot be understood"),
+    ],
+)  # fmt: skip
 async def test_a_redirect_that_leads_nowhere(location, words, site, incoming):
     site["/jobs.xml"] = {"status": 302, "headers": {"Location": location}}
     error = await incoming.refusal(site.url("/jobs.xml"))
@@ -224,11 +233,14 @@ async def test_no_secret_is_in_an_error(site, raw_site, names, incoming):
 # -- answers ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("content", "kind"), [
-    ("<!DOCTYPE html><p>", "text/html"), ("<html lang=en>", "application/xml"), ("\n<!-- x --><!doctype HTML>", "text/plain"),
-    ('<?xml version="1.0"?>\n<!DOCTYPE html PUBLIC "x">', "application/xhtml+xml"), ("<p>Please log in", "text/html"),
-    ("An error", "text/html; charset=utf-8"), ("id,title\n1,Cook\n", "text/html"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        ("<!DOCTYPE html><p>", "text/html"), ("<html lang=en>", "application/xml"), ("\n<!-- x --><!doctype HTML>", "text/plain"),
+        ('<?xml version="1.0"?>\n<!DOCTYPE html PUBLIC "x">', "application/xhtml+xml"), ("<p>Please log in", "text/html"),
+        ("An error", "text/html; charset=utf-8"), ("id,title\n1,Cook\n", "text/html"),
+    ],
+)  # fmt: skip
 async def test_a_page_for_people_is_not_a_feed(content, kind, site, incoming):
     site["/jobs.xml"] = {"body": content.encode(), "headers": {"Content-Type": kind}}
     error = await incoming.refusal(site.url("/jobs.xml"))
@@ -285,19 +297,22 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
 CUT = "the answer is cut off or damaged"
 
 
-@pytest.mark.parametrize(("pieces", "text"), [
-    ([HEAD + b"Content-Length: 99\r\n\r\n<jobs>"], CUT),
-    ([HEAD + b"Transfer-Encoding: chunked\r\n\r\n6\r\n<jobs>\r\n"], CUT),
-    ([HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n<jobs>\r\n"], "the answer is not HTTP"),
-    ([HEAD + b"Content-Encoding: gzip\r\nContent-Length: 6\r\n\r\n<jobs>"], CUT),
-    ([HEAD + b"Content-Encoding: gzip\r\nContent-Length: 99\r\n\r\n" + gzip.compress(FEED)[:20]], CUT),
-    ([], "the connection was lost before the answer"),
-    ([HEAD[:9]], "the connection was lost before the answer"),
-    ([b"SSH-2.0-OpenSSH\r\n\r\n"], "the answer is not HTTP"),
-    ([HEAD + b"Content-Length: 6\r\n\r\n", 1], "the server sent nothing for 0.3 s"),
-    ([1], "the server sent nothing for 0.3 s"),
-    ([HEAD + b"Content-Length: 99\r\n\r\n"] + [b"x", 0.1] * 20, "the fetch took longer than 1 s"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("pieces", "text"),
+    [
+        ([HEAD + b"Content-Length: 99\r\n\r\n<jobs>"], CUT),
+        ([HEAD + b"Transfer-Encoding: chunked\r\n\r\n6\r\n<jobs>\r\n"], CUT),
+        ([HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n<jobs>\r\n"], "the answer is not HTTP"),
+        ([HEAD + b"Content-Encoding: gzip\r\nContent-Length: 6\r\n\r\n<jobs>"], CUT),
+        ([HEAD + b"Content-Encoding: gzip\r\nContent-Length: 99\r\n\r\n" + gzip.compress(FEED)[:20]], CUT),
+        ([], "the connection was lost before the answer"),
+        ([HEAD[:9]], "the connection was lost before the answer"),
+        ([b"SSH-2.0-OpenSSH\r\n\r\n"], "the answer is not HTTP"),
+        ([HEAD + b"Content-Length: 6\r\n\r\n", 1], "the server sent nothing for 0.3 s"),
+        ([1], "the server sent nothing for 0.3 s"),
+        ([HEAD + b"Content-Length: 99\r\n\r\n"] + [b"x", 0.1] * 20, "the fetch took longer than 1 s"),
+    ],
+)
 async def test_an_answer_that_is_cut_or_slow(pieces, text, raw_site, incoming):
     raw_site.pieces = pieces
     error = await incoming.refusal(raw_site.url, times=quick(whole=1 if "longer" in text else 5))
@@ -446,11 +461,14 @@ async def test_the_certificates_of_the_system_count(safe_site, certificate, inco
 # -- names, and looking ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("path", "name"), [
-    ("", "feed"), ("/", "feed"), ("/jobs/", "feed"), ("/jobs.xml", "jobs.xml"), ("/a/export.php?format=xml", "export.php"),
-    ("/a%2Fb%5Cc%0A.xml", "a_b_c_.xml"), ("/offres%20d%E2%80%99emploi.csv", "offres d’emploi.csv"), ("/%FF.xml", "%FF.xml"),
-    (f"/{'x' * 300}.xml", f"{'x' * 96}.xml"), ("/..", "feed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("", "feed"), ("/", "feed"), ("/jobs/", "feed"), ("/jobs.xml", "jobs.xml"), ("/a/export.php?format=xml", "export.php"),
+        ("/a%2Fb%5Cc%0A.xml", "a_b_c_.xml"), ("/offres%20d%E2%80%99emploi.csv", "offres d’emploi.csv"), ("/%FF.xml", "%FF.xml"),
+        (f"/{'x' * 300}.xml", f"{'x' * 96}.xml"), ("/..", "feed"),
+    ],
+)  # fmt: skip
 def test_the_name_of_a_file(path, name):
     assert file_name(URL(f"http://h{path}"), paged=False) == name
 

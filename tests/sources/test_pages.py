@@ -73,21 +73,32 @@ async def test_credentials_and_a_body_go_along(site, other, incoming):
     )
 
 
-@pytest.mark.parametrize(("second", "text"), [
-    ({"status": 503}, "page 2: 503 Service Unavailable"),
-    ({"text": "{"}, "page 2: it is not JSON (Input data was truncated)"),
-    ({"text": "<html>", "content_type": "text/html"},
-     "page 2: the answer is an HTML page, not a feed: see the url and the"),
-    (jobs(2, paging={"next": "/jobs"}), "page 2: its next address was asked before: the list has no end"),
-    (jobs(2, paging={"next": "/2"}), "page 2: its next address was asked before: the list has no end"),
-    (jobs(2, paging={"next": 3}), "page 2: paging.next is not an address: see pages"),
-    (jobs(2, paging={"next": "ftp://h/"}), "page 2: it leads to an address of ftp, not of https"),
-    (jobs(2, paging={"next": "http://[x/"}), "page 2: an address cannot be understood; write it like https://host/path"),
-    ({"text": '{"error": "x", "code": 7}'}, "page 2: there is no jobs; it has error, code: see [read] records"),
-    ({"text": '{"jobs": {}}'}, "page 2: there is no list at jobs: see [read] records"),
-    ({"text": "[]"}, "page 2: there is no jobs: see [read] records"),
-    ({"status": 304}, "page 2: 304 Not Modified"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("second", "text"),
+    [
+        ({"status": 503}, "page 2: 503 Service Unavailable"),
+        ({"text": "{"}, "page 2: it is not JSON (Input data was truncated)"),
+        (
+            {"text": "<html>", "content_type": "text/html"},
+            "page 2: the answer is an HTML page, not a feed: see the url and the",
+        ),
+        (jobs(2, paging={"next": "/jobs"}), "page 2: its next address was asked before: the list has no end"),
+        (jobs(2, paging={"next": "/2"}), "page 2: its next address was asked before: the list has no end"),
+        (jobs(2, paging={"next": 3}), "page 2: paging.next is not an address: see pages"),
+        (jobs(2, paging={"next": "ftp://h/"}), "page 2: it leads to an address of ftp, not of https"),
+        (
+            jobs(2, paging={"next": "http://[x/"}),
+            "page 2: an address cannot be understood; write it like https://host/path",
+        ),
+        (
+            {"text": '{"error": "x", "code": 7}'},
+            "page 2: there is no jobs; it has error, code: see [read] records",
+        ),
+        ({"text": '{"jobs": {}}'}, "page 2: there is no list at jobs: see [read] records"),
+        ({"text": "[]"}, "page 2: there is no jobs: see [read] records"),
+        ({"status": 304}, "page 2: 304 Not Modified"),
+    ],
+)
 async def test_a_page_that_fails_fails_the_fetch(second, text, site, incoming):
     site["/jobs"], site["/2"] = jobs(1, paging={"next": "/2"}), second
     error = await incoming.refusal(site.url("/jobs"), pages=NEXT, records="jobs")
@@ -116,24 +127,34 @@ async def test_pages_have_a_limit_each_and_together(site, incoming, monkeypatch)
     assert str(error) == "page 1: a page is larger than 0 MiB: ask for smaller pages"
 
 
-@pytest.mark.parametrize(("body", "records", "expected"), [
-    (b'[{"a": 1},\r\n {"b": [1,\n 2.10]}]', None, [b'{"a": 1}\n', b'{"b": [1,  2.10]}\n']),
-    (b"\xef\xbb\xbf[1]", "$", [b"1\n"]),
-    (b'{"meta": 1, "items": [1e400]}', None, [b"1e400\n"]),
-    (b'{"items": {}, "results": ["\\u00e9"]}', None, [b'"\\u00e9"\n']),
-    (b'{"data": {"jobs": [1]}}', "$.data.jobs[*]", [b"1\n"]),
-    (b'{"jobs": {"a": {"id": 1}, "b": {"id": 2}}}', "jobs.*", [b'{"id": 1}\n', b'{"id": 2}\n']),
-    (b'{"jobs": []}', "jobs.*", []),
-    (b'{"d": [{"jobs": [1, 2]}, {"name": "x"}, {"jobs": []}, {"jobs": [3]}]}', "d[*].jobs", [b"1\n", b"2\n", b"3\n"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("body", "records", "expected"),
+    [
+        (b'[{"a": 1},\r\n {"b": [1,\n 2.10]}]', None, [b'{"a": 1}\n', b'{"b": [1,  2.10]}\n']),
+        (b"\xef\xbb\xbf[1]", "$", [b"1\n"]),
+        (b'{"meta": 1, "items": [1e400]}', None, [b"1e400\n"]),
+        (b'{"items": {}, "results": ["\\u00e9"]}', None, [b'"\\u00e9"\n']),
+        (b'{"data": {"jobs": [1]}}', "$.data.jobs[*]", [b"1\n"]),
+        (b'{"jobs": {"a": {"id": 1}, "b": {"id": 2}}}', "jobs.*", [b'{"id": 1}\n', b'{"id": 2}\n']),
+        (b'{"jobs": []}', "jobs.*", []),
+        (
+            b'{"d": [{"jobs": [1, 2]}, {"name": "x"}, {"jobs": []}, {"jobs": [3]}]}',
+            "d[*].jobs",
+            [b"1\n", b"2\n", b"3\n"],
+        ),
+    ],
+)
 def test_the_records_of_a_page(body, records, expected):
     assert read_page(body, records, None).lines == expected
 
 
-@pytest.mark.parametrize(("body", "records"), [
-    (b"", None), (b"{}", None), (b"1", None), (b'{"jobs": 1}', None), (b'{"jobs": null}', "jobs"), (b"[1]", "jobs"),
-    (b"[1] x", None), (b'{"jobs": 3}', "jobs.*"), (b'{"d": 1}', "d[*].jobs"), (b"[" * 100_000, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("body", "records"),
+    [
+        (b"", None), (b"{}", None), (b"1", None), (b'{"jobs": 1}', None), (b'{"jobs": null}', "jobs"), (b"[1]", "jobs"),
+        (b"[1] x", None), (b'{"jobs": 3}', "jobs.*"), (b'{"d": 1}', "d[*].jobs"), (b"[" * 100_000, None),
+    ],
+)  # fmt: skip
 def test_a_page_without_its_list(body, records):
     with pytest.raises(SourceError):
         read_page(body, records, None)

@@ -87,12 +87,15 @@ async def test_a_turn_takes_some_files_and_the_next_one_goes_on(out, incoming, m
     assert await incoming.refused(request) == (text, False)
 
 
-@pytest.mark.parametrize(("url", "text"), [
-    ("sftp://a.example/x", "sftp needs the package asyncssh, which is not installed: pip install 'syncd[sources]'"),
-    ("s3://acme/x", "s3 needs the package s3fs, which is not installed: pip install 'syncd[sources]'"),
-    ("gs://acme/x", "gs needs the package gcsfs, which is not installed: pip install gcsfs"),
-    ("az://acme/x", "az needs the package azure.storage.blob, which is not installed: pip install azure-storage-blob"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("url", "text"),
+    [
+        ("sftp://a.example/x", "sftp needs the package asyncssh, which is not installed: pip install 'syncd[sources]'"),
+        ("s3://acme/x", "s3 needs the package s3fs, which is not installed: pip install 'syncd[sources]'"),
+        ("gs://acme/x", "gs needs the package gcsfs, which is not installed: pip install gcsfs"),
+        ("az://acme/x", "az needs the package azure.storage.blob, which is not installed: pip install azure-storage-blob"),
+    ],
+)  # fmt: skip
 async def test_a_package_that_is_missing(url, text, incoming, monkeypatch):
     monkeypatch.setattr(connections, "find_spec", lambda name: None)
     assert await incoming.refused(Request(url)) == (text, False)

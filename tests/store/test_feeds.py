@@ -112,18 +112,26 @@ TOUCHES: dict[str, tuple[Callable[[Feed, Job], object], set[str]]] = {
     "a person's edit": (lambda feed, job: feed.board.update(job, title="Cook"), set()),
     "another run's edit": (lambda feed, job: feed.board.update(job, RUN, title="Cook"), set()),
     "auto-refresh": (lambda feed, job: feed.board.update(job, REFRESH, published_at=job.published_at), {"A"}),
-    "two refreshes": (lambda feed,
-        job: feed.board.update(feed.board.update(job, REFRESH, auto_refresh=False), REFRESH, auto_refresh=True),
-        {"A"}),
-    "an edit, then a refresh": (lambda feed,
-        job: feed.board.update(feed.board.update(job, title="Cook"), REFRESH, auto_refresh=True), set()),
+    "two refreshes": (
+        lambda feed, job: feed.board.update(
+            feed.board.update(job, REFRESH, auto_refresh=False), REFRESH, auto_refresh=True
+        ),
+        {"A"},
+    ),
+    "an edit, then a refresh": (
+        lambda feed, job: feed.board.update(feed.board.update(job, title="Cook"), REFRESH, auto_refresh=True),
+        set(),
+    ),
     "archiving": (lambda feed, job: feed.board.archive(job, ArchivedBy.PERSON), set()),
     "closing": (lambda feed, job: feed.board.archive(job, ArchivedBy.CLOSED, Actor(ActorKind.CLOSE)), set()),
     "deleting": (lambda feed, job: feed.board.delete(job), set()),
-    "missing a snapshot": (lambda feed, job: feed.store.write(lambda tx: feed_jobs.missed(tx, feed.id, [job.id])), set()),
+    "missing a snapshot": (
+        lambda feed, job: feed.store.write(lambda tx: feed_jobs.missed(tx, feed.id, [job.id])),
+        set(),
+    ),
     "being released": (lambda feed, job: feed.store.write(lambda tx: feed_jobs.release(tx, [job.id])), set()),
     "nothing": (lambda feed, job: None, {"A"}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", TOUCHES)

@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from syncd.domain import FeedWarning, HoldScope, RejectedRow, Run, RunCounts, RunKind, RunState, UnknownValues
+from syncd.domain import (
+    FeedWarning,
+    HoldScope,
+    RejectedRow,
+    Run,
+    RunCounts,
+    RunKind,
+    RunState,
+    UnknownValues,
+)
 from syncd.errors import NotFound, Problem
 from syncd.store import employers, feeds, run_results, runs
 
@@ -119,10 +128,14 @@ STEPS_BACK = [
     ([("a", RunState.FAILED, None), ("b", RunState.SUCCEEDED, None)], "a", False),
     ([("a", RunState.HELD, HoldScope.ARCHIVE), ("b", RunState.SUCCEEDED, None)], "a", True),
     ([("a", RunState.HELD, HoldScope.ALL), ("b", RunState.SUCCEEDED, None)], "a", False),
-    ([("a", RunState.SUCCEEDED, None), ("b", RunState.SUCCEEDED, None), ("a", RunState.SUCCEEDED, None)], "a", False),
+    (
+        [("a", RunState.SUCCEEDED, None), ("b", RunState.SUCCEEDED, None), ("a", RunState.SUCCEEDED, None)],
+        "a",
+        False,
+    ),
     ([("a", RunState.SUCCEEDED, None), ("b", RunState.SUCCEEDED, None)], "c", False),
     ([], "a", False),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("files", "sha256", "older"), STEPS_BACK)

@@ -19,7 +19,13 @@ from hypothesis import strategies as st
 from syncd.domain import ArchivedBy, Job, Run, Status
 from syncd.errors import IllegalTransition, Invalid, NotFound
 from syncd.store import Store, employers, feed_jobs
-from syncd.sync.run import NothingToRevert, Stopped, begin_revert, carry_out, plan_revert
+from syncd.sync.run import (
+    NothingToRevert,
+    Stopped,
+    begin_revert,
+    carry_out,
+    plan_revert,
+)
 from tests.amounts import examples
 from tests.clock import START, ZONE, Clock
 from tests.stores import store_url

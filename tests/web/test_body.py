@@ -69,14 +69,22 @@ ACCEPTED: dict[str, tuple[bytes, list[tuple[str, str]] | None]] = {
     "brackets in text": (b'{"title": "' + b"[{" * 60 + b'"}', None),
     "a surrogate pair": (b'{"title": "\\ud83d\\ude00"}', None),
     "an escaped backslash before u": (b'{"title": "\\\\ud83d"}', None),
-    "4,000 digits": (b'{"salary": {"amount": ' + b"9" * 4_000 + b', "period": {"id": 1}}}',
-        [("/salary/amount", "out_of_range")]),
-    "a huge exponent": (b'{"salary": {"amount": 1e999999, "period": {"id": 1}}}', [("/salary/amount", "out_of_range")]),
-    "a tiny exponent": (b'{"salary": {"amount": 1e-999999, "period": {"id": 1}}}', [("/salary/amount", "out_of_range")]),
+    "4,000 digits": (
+        b'{"salary": {"amount": ' + b"9" * 4_000 + b', "period": {"id": 1}}}',
+        [("/salary/amount", "out_of_range")],
+    ),
+    "a huge exponent": (
+        b'{"salary": {"amount": 1e999999, "period": {"id": 1}}}',
+        [("/salary/amount", "out_of_range")],
+    ),
+    "a tiny exponent": (
+        b'{"salary": {"amount": 1e-999999, "period": {"id": 1}}}',
+        [("/salary/amount", "out_of_range")],
+    ),
     "a fraction for an Int32": (b'{"positionType": {"id": 1.5}}', [("/positionType/id", "wrong_type")]),
     "white space round it": (b' \r\n\t{"title": "x"} \n', None),
     "an empty object": (b"{}", None),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", ACCEPTED)
@@ -158,11 +166,14 @@ async def test_a_broken_stream_is_malformed(api, raw):
     assert (answer.status, answer.code) == (400, "malformed_json")
 
 
-@pytest.mark.parametrize(("size", "status", "words"), [
-    (60_000, 201, ""),  # more than a hundred times, but small
-    (290_000, 413, "100 times"),
-    (301_000, 413, "100 times"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("size", "status", "words"),
+    [
+        (60_000, 201, ""),  # more than a hundred times, but small
+        (290_000, 413, "100 times"),
+        (301_000, 413, "100 times"),
+    ],
+)
 async def test_a_bomb_is_given_up_at_the_ratio(serve, size, status, words):
     async with serve(max_body=300_000) as api:
         body = json.dumps(api.body(description="<p>" + "y" * size + "</p>")).encode()

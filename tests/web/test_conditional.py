@@ -49,16 +49,19 @@ async def test_a_tag_stays_while_nothing_that_is_shown_changes(api):
     assert shown.headers["ETag"] != tag
 
 
-@pytest.mark.parametrize(("named", "status"), [
-    ("{tag}", 304),
-    ("W/{tag}", 304),
-    ("*", 304),
-    (OTHER, 200),
-    (OTHER + ", {tag}", 304),
-    (', ,{tag} , "x"', 304),
-    ('"a,b", {tag}', 304),
-    ("{gzip}", 304),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("named", "status"),
+    [
+        ("{tag}", 304),
+        ("W/{tag}", 304),
+        ("*", 304),
+        (OTHER, 200),
+        (OTHER + ", {tag}", 304),
+        (', ,{tag} , "x"', 304),
+        ('"a,b", {tag}', 304),
+        ("{gzip}", 304),
+    ],
+)
 async def test_a_read_answers_304_to_a_client_that_has_it(api, named, status):
     path, tag = await tagged(api)
     header = named.format(tag=tag, gzip=tag[:-1] + '-gzip"')
@@ -69,15 +72,18 @@ async def test_a_read_answers_304_to_a_client_that_has_it(api, named, status):
         assert not (status == 304 and answer.raw)
 
 
-@pytest.mark.parametrize(("named", "allowed"), [
-    ("{tag}", True),
-    ("*", True),
-    (OTHER + ",{tag}", True),
-    ("{gzip}", True),
-    (OTHER, False),
-    ("W/{tag}", False),
-    ('""', False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("named", "allowed"),
+    [
+        ("{tag}", True),
+        ("*", True),
+        (OTHER + ",{tag}", True),
+        ("{gzip}", True),
+        (OTHER, False),
+        ("W/{tag}", False),
+        ('""', False),
+    ],
+)
 @pytest.mark.parametrize("what", ["update", "put", "delete", "delete by reference"])
 async def test_if_match_lets_only_the_version_through_that_it_names(api, named, allowed, what):
     path, tag = await tagged(api, referenceId="R")

@@ -113,12 +113,15 @@ async def test_http_1_0_gets_no_100_continue(api):
     assert (await wire.answer())[0] == 201
 
 
-@pytest.mark.parametrize("sent", [
-    b"G",
-    b"GET /api/v1.1/jobs HTTP/1.1\r\n",
-    b"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nX-Slow:",
-    b"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\n\r",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"G",
+        b"GET /api/v1.1/jobs HTTP/1.1\r\n",
+        b"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nX-Slow:",
+        b"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\n\r",
+    ],
+)
 async def test_a_head_that_does_not_end_is_answered_in_time(serve, sent):
     async with serve(HEAD_TIMEOUT=0.2) as api:
         wire = await api.wire()
@@ -217,11 +220,14 @@ async def test_a_body_is_asked_for_only_when_it_is_wanted(api):
     assert (await wire.answer())[0] == 201
 
 
-@pytest.mark.parametrize(("lines", "problem"), [
-    (["API-Key: x", JSON_TYPE, "Content-Length: 5"], (401, "unauthenticated")),
-    (["Content-Type: text/plain", "Content-Length: 5"], (415, "unsupported_media_type")),
-    ([JSON_TYPE, "Content-Length: 99999999"], (413, "body_too_large")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        (["API-Key: x", JSON_TYPE, "Content-Length: 5"], (401, "unauthenticated")),
+        (["Content-Type: text/plain", "Content-Length: 5"], (415, "unsupported_media_type")),
+        ([JSON_TYPE, "Content-Length: 99999999"], (413, "body_too_large")),
+    ],
+)
 async def test_a_body_that_is_not_wanted_is_not_asked_for(api, lines, problem):
     wire = await api.wire()
     await wire.send(api.head("POST", EXPECT, *lines))

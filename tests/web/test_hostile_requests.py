@@ -102,24 +102,27 @@ async def test_no_request_is_smuggled_in_the_body_of_another(api, what):
     assert await exchange(api, data) == expected
 
 
-@pytest.mark.parametrize("first", [
-    b"GET /healthz\r\n\r\n",
-    b"GET /healthz HTTP/0.9\r\n\r\n",
-    b"GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n",
-    b"POST /healthz HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
-    b"GET /healthz HTTP/1.2\r\nHost: x\r\n\r\n",
-    b"GET /healthz HTTP/01.1\r\nHost: x\r\n\r\n",
-    b"GET /healthz HTTP/1.1x\r\nHost: x\r\n\r\n",
-    b"GET /healthz http/1.1\r\nHost: x\r\n\r\n",
-    b"get /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"GET\t/healthz\tHTTP/1.1\r\nHost: x\r\n\r\n",
-    b"A" * 100 + b" /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"GET /healthz HTTP/1.1\r\n\r\n",
-    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 50,
-    b"SSH-2.0-x\r\n",
-    b"\0" * 2_000,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "first",
+    [
+        b"GET /healthz\r\n\r\n",
+        b"GET /healthz HTTP/0.9\r\n\r\n",
+        b"GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n",
+        b"POST /healthz HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
+        b"GET /healthz HTTP/1.2\r\nHost: x\r\n\r\n",
+        b"GET /healthz HTTP/01.1\r\nHost: x\r\n\r\n",
+        b"GET /healthz HTTP/1.1x\r\nHost: x\r\n\r\n",
+        b"GET /healthz http/1.1\r\nHost: x\r\n\r\n",
+        b"get /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET\t/healthz\tHTTP/1.1\r\nHost: x\r\n\r\n",
+        b"A" * 100 + b" /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 50,
+        b"SSH-2.0-x\r\n",
+        b"\0" * 2_000,
+    ],
+)
 async def test_another_protocol_or_version_is_a_400(api, first):
     assert await exchange(api, first) == REFUSED
 
@@ -162,12 +165,15 @@ async def test_unknown_methods_are_refused(api, method):
     assert seen == ([404, "closed"] if method == "CONNECT" else [405, "end"])
 
 
-@pytest.mark.parametrize("line", [
-    b"X-A: \xff\xfe", b"X-Request-Id: \xff", b"X-HTTP-Method-Override: \xff", b"Accept: \xff", b"Origin: \xff",
-    b"Accept-Encoding: \xff, gzip", b"Content-Type: \xff", b"Content-Encoding: \xff", b"Range: bytes=0-1",
-    b"Cookie: " + b"a=b;" * 1_900, b"Authorization: " + b"x" * 8_000, b"If-Modified-Since: never",
-    b"X-Forwarded-For: \xff", b"X-Forwarded-For: " + b"1," * 4_000, b"Forwarded: for=\xff", b"X-A:", b"TE: \xff",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"X-A: \xff\xfe", b"X-Request-Id: \xff", b"X-HTTP-Method-Override: \xff", b"Accept: \xff", b"Origin: \xff",
+        b"Accept-Encoding: \xff, gzip", b"Content-Type: \xff", b"Content-Encoding: \xff", b"Range: bytes=0-1",
+        b"Cookie: " + b"a=b;" * 1_900, b"Authorization: " + b"x" * 8_000, b"If-Modified-Since: never",
+        b"X-Forwarded-For: \xff", b"X-Forwarded-For: " + b"1," * 4_000, b"Forwarded: for=\xff", b"X-A:", b"TE: \xff",
+    ],
+)  # fmt: skip
 async def test_a_broken_header_that_is_not_used_is_ignored(api, line):
     assert await exchange(api, ask("GET", line)) == [200, "end"]
 

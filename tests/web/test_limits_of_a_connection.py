@@ -15,12 +15,15 @@ from tests.web.raw_requests import CHUNKED, JSON, ask, exchange
 # -- endless heads -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("head", [
-    b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: " + b"a" * 9_000 + b"\r\n\r\n",
-    b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + b"a" * 9_000 + b": b\r\n\r\n",
-    b"GET /healthz?" + b"a" * 9_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + b"X-A: b\r\n" * 200 + b"\r\n",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: " + b"a" * 9_000 + b"\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + b"a" * 9_000 + b": b\r\n\r\n",
+        b"GET /healthz?" + b"a" * 9_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + b"X-A: b\r\n" * 200 + b"\r\n",
+    ],
+)
 async def test_a_head_beyond_its_limits_is_a_431(api, head):
     assert await exchange(api, head) == [431, "closed"]
 
@@ -164,15 +167,18 @@ CUT_CHUNK = ask("POST", JSON, CHUNKED) + b"5\r\n{"
 
 
 @pytest.mark.parametrize("together", [True, False], ids=["in one packet", "later"])
-@pytest.mark.parametrize(("sent", "statuses"), [
-    (b"", []),
-    (GET * 3, [200, 200, 200]),
-    (CUT_HEAD, [400]),
-    (CUT_BODY, [400]),
-    (CUT_CHUNK, [400]),
-    (ask("GET", "Content-Length: 100"), [200]),  # nobody reads its body
-    (GET * 2 + CUT_BODY, [200, 200, 400]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sent", "statuses"),
+    [
+        (b"", []),
+        (GET * 3, [200, 200, 200]),
+        (CUT_HEAD, [400]),
+        (CUT_BODY, [400]),
+        (CUT_CHUNK, [400]),
+        (ask("GET", "Content-Length: 100"), [200]),  # nobody reads its body
+        (GET * 2 + CUT_BODY, [200, 200, 400]),
+    ],
+)
 async def test_a_client_that_closes_its_side_gets_all_answers_and_an_error_for_what_broke_off(
     api, caplog, sent, statuses, together
 ):

@@ -11,11 +11,14 @@ from syncd.domain import Catalogue
 from syncd.web import health_of
 
 
-@pytest.mark.parametrize(("state", "status", "shown"), [
-    ({"ready": True, "lag": 3}, 200, {"ready": True, "lag": 3}),
-    ({"ready": False, "store": "locked"}, 503, {"ready": False, "store": "locked"}),
-    (OSError("a secret"), 503, {"ready": False, "error": "OSError"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("state", "status", "shown"),
+    [
+        ({"ready": True, "lag": 3}, 200, {"ready": True, "lag": 3}),
+        ({"ready": False, "store": "locked"}, 503, {"ready": False, "store": "locked"}),
+        (OSError("a secret"), 503, {"ready": False, "error": "OSError"}),
+    ],
+)
 async def test_readyz_says_whether_the_service_can_serve_and_healthz_that_it_answers(
     store, state, status, shown, aiohttp_client
 ):

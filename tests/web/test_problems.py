@@ -25,12 +25,20 @@ from syncd.web import problems
 
 #: Exception → status, code, and the members that this error alone has.
 TABLE: list[tuple[BaseException, int, str, dict[str, Any]]] = [
-    (Invalid([Problem("/a", "required", "is needed", 5)]), 422, "validation_failed",
-     {"errors": [{"pointer": "/a", "code": "required", "detail": "is needed"}]}),
+    (
+        Invalid([Problem("/a", "required", "is needed", 5)]),
+        422,
+        "validation_failed",
+        {"errors": [{"pointer": "/a", "code": "required", "detail": "is needed"}]},
+    ),
     (NotFound("job", 5), 404, "not_found", {}),
     (DuplicateReference("A-1", 7), 409, "duplicate_reference", {"id": 7}),
-    (IllegalTransition("active", "draft", ("archived",)), 409, "illegal_transition",
-     {"from": "active", "to": "draft", "allowed": ["archived"]}),
+    (
+        IllegalTransition("active", "draft", ("archived",)),
+        409,
+        "illegal_transition",
+        {"from": "active", "to": "draft", "allowed": ["archived"]},
+    ),
     (PreconditionFailed("version 3 it is"), 412, "precondition_failed", {}),
     (StoreOverloaded(), 503, "overloaded", {}),
     (StoreBusy("locked by /secret/path"), 503, "overloaded", {}),
@@ -40,7 +48,7 @@ TABLE: list[tuple[BaseException, int, str, dict[str, Any]]] = [
     (KeyError("secret"), 500, "internal_error", {}),
     (web.HTTPNotFound(), 404, "not_found", {}),
     (web.RequestPayloadError("secret"), 400, "malformed_request", {}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("error", "status", "code", "members"), TABLE, ids=lambda v: str(v)[:40])

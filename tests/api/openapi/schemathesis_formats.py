@@ -19,9 +19,12 @@ NAMES = st.from_regex(r"[a-z0-9]{1,20}(\.[a-z]{1,9})?", fullmatch=True)
 
 _TAG = r'(W/)?"[!#-~]*"'
 _TAGS = {
-    "anyOf": [{"const": "*"}, {"type": "string", "pattern": rf"^[ \t,]*{_TAG}([ \t]*,[ \t]*({_TAG})?)*[ \t]*$"}],
+    "anyOf": [
+        {"const": "*"},
+        {"type": "string", "pattern": rf"^[ \t,]*{_TAG}([ \t]*,[ \t]*({_TAG})?)*[ \t]*$"},
+    ],
     "examples": ['"0a1b2c3d4e5f60718293a4b5"', "*"],
-}  # fmt: skip
+}
 HEADERS = {
     "If-Match": _TAGS,
     "If-None-Match": _TAGS,

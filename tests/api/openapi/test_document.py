@@ -177,13 +177,23 @@ async def test_the_examples_of_bodies_do_what_they_show(api):
     assert (await api.put("/jobs", body_example("put", "/jobs"))).status == 201
 
 
-@pytest.mark.parametrize("job", [
-    {},
-    {"salary": {"plusCommission": True}},
-    {"salary": {"amount": 90_000, "maxAmount": 120_000, "period": {"id": 1}}},
-    {"status": "draft", "salary": ..., "description": ..., "positionType": ..., "applicantRoutingType": ...},
-    {"status": "archived", "closeDate": "2020-01-31", "salary": None},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "job",
+    [
+        {},
+        {"salary": {"plusCommission": True}},
+        {"salary": {"amount": 90_000, "maxAmount": 120_000, "period": {"id": 1}}},
+        {
+            "status": "draft",
+            "salary": ...,
+            "description": ...,
+            "positionType": ...,
+            "applicantRoutingType": ...,
+        },
+        {"status": "archived", "closeDate": "2020-01-31", "salary": None},
+    ],
+    ids=str,
+)
 async def test_the_examples_of_updates_are_good_for_every_job(api, job):
     by_reference = body_example("put", "/jobs")
     created = await api.create(referenceId=by_reference["referenceId"], **job)
@@ -277,14 +287,18 @@ IN_WORDS: list[tuple[dict[str, Any], str, str]] = [
     ({"applicationEmail": "", "applicantRoutingType": {"id": 2}}, "2 needs applicationUrl.", "JobCreate"),
     ({"salary": {}}, "without an amount, plusCommission is true,", "SalaryInput"),
     ({"salary": {"amount": 1}}, "An amount for a period,", "SalaryInput"),
-    ({"salary": {"plusCommission": True, "period": {"id": 1}}}, "neither a maxAmount nor a period", "SalaryInput"),
+    (
+        {"salary": {"plusCommission": True, "period": {"id": 1}}},
+        "neither a maxAmount nor a period",
+        "SalaryInput",
+    ),
     ({"salary": {"maxAmount": 5, "period": {"id": 1}}}, "neither a maxAmount nor a period", "SalaryInput"),
     ({"salary": {"amount": 1, "period": {"id": 9}}}, "One of: 1 Yearly, 2 Monthly,", "SalaryPeriodInput"),
     ({"categories": [{"id": 999}]}, "One of: 1 Accounting & Finance, 2 ", "CategoryInput"),
     ({"positionType": {"id": 6}}, "One of: 1 Full Time, 2 Part Time,", "PositionTypeInput"),
     ({"applicantRoutingType": {"id": 3}}, "One of: 1 Email, 2 URL.", "ApplicantRoutingTypeInput"),
     ({"locations": [{"description": "12"}]}, "a city has a letter", "LocationInput"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("change", "words", "schema"), IN_WORDS, ids=str)
@@ -317,13 +331,16 @@ JSON = {"X-Request-Id": "x", "Content-Type": "application/json"}
 TAGGED = {**JSON, "ETag": ""}
 
 
-@pytest.mark.parametrize(("status", "headers", "change", "said"), [
-    (200, TAGGED, {"title": ...}, "title"),
-    (200, TAGGED, {"employer": {"id": 1, "name": "x", "secret": 1}}, "secret"),
-    (418, TAGGED, {}, "not documented"),
-    (200, JSON, {}, "no ETag"),
-    (200, {**TAGGED, "Content-Type": "text/plain"}, {}, "text/plain"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("status", "headers", "change", "said"),
+    [
+        (200, TAGGED, {"title": ...}, "title"),
+        (200, TAGGED, {"employer": {"id": 1, "name": "x", "secret": 1}}, "secret"),
+        (418, TAGGED, {}, "not documented"),
+        (200, JSON, {}, "no ETag"),
+        (200, {**TAGGED, "Content-Type": "text/plain"}, {}, "text/plain"),
+    ],
+)
 async def test_an_answer_that_is_not_as_documented_fails_the_check(api, status, headers, change, said):
     job = (await api.get(f"/jobs/{(await api.create())['id']}")).raw
     changed = {name: value for name, value in (json.loads(job) | change).items() if value is not ...}

@@ -139,20 +139,30 @@ WRONG = [
     ('employer = "A"\n[fields]\ntitel = "t"', "fields.titel: unknown field; did you mean title?"),
     ('employer = "A"\n[lookup.c]\na = "b"', "lookup: has no use"),
     ('employer = "A"\n[fields]\ntitle = "t"\n[lookup]\nc = "b"', "lookup.c: must be a table"),
-    ('employer = "A"\npreset = "csv"\n[lookup.categoy]\na = "Other"',
-     'lookup.categoy: has no use: no field has lookup = "categoy"; did you mean category?'),
+    (
+        'employer = "A"\npreset = "csv"\n[lookup.categoy]\na = "Other"',
+        'lookup.categoy: has no use: no field has lookup = "categoy"; did you mean category?',
+    ),
     ('employer = "A"\n[fields]\ntitle = "t"\n[lookup.c]\na = "b"', "lookup.c: has no use: no field has"),
     ('employer = "A"\n[sync]\ngrace = 2', "sync: is a table of syncd.toml: in a feed's file its keys stand"),
     ('employer = "A"\n[drop]\nsettle = "3s"', "drop: is a table of syncd.toml"),
     ('employer = "A"\ntitle = "x"', "acme.toml: title: is a field of a job: it belongs below [fields]"),
-    ('employer = "A"\n[fields]\nstatus = { value = "actve" }', "fields.status.value: must be active, archived or"),
-    ('employer = "A"\n[fields]\nconfidential = { from = "c", default = "ye" }', "default: must be true or false"),
-    ('employer = "A"\n[fields]\ncloseDate = { from = "c", default = "31/12/2099", date = ["mdy"] }',
-     "fields.closeDate.default: must be a date (mdy), not '31/12/2099'"),
+    (
+        'employer = "A"\n[fields]\nstatus = { value = "actve" }',
+        "fields.status.value: must be active, archived or",
+    ),
+    (
+        'employer = "A"\n[fields]\nconfidential = { from = "c", default = "ye" }',
+        "default: must be true or false",
+    ),
+    (
+        'employer = "A"\n[fields]\ncloseDate = { from = "c", default = "31/12/2099", date = ["mdy"] }',
+        "fields.closeDate.default: must be a date (mdy), not '31/12/2099'",
+    ),
     ('employer = "A', "acme.toml: is not TOML"),
     ('employer = "A"\nx = ' + "[" * 3000 + "]" * 3000, "is not TOML: Lists or tables are nested too deeply"),
     ('employer = "A"\ngrace = ' + "9" * 6000, "is not TOML: A number has too many digits"),
-]  # fmt: skip
+]
 
 
 RIGHT = [
@@ -218,13 +228,16 @@ def test_two_feeds_that_differ_in_case_only_are_refused(tmp_path):
 BASE = 'employer = "A"\npreset = "indeed"\n'
 
 
-@pytest.mark.parametrize(("more", "same"), [
-    ('[fields]\ntitle = "name"', False),
-    ("[fields]\nsalary = false", False),
-    ('[lookup.category]\n"Foo" = "Sales"', False),
-    ('[read]\nencoding = "latin-1"', False),
-    ('grace = 4\nsettle = "9s" # x', True),  # only limits a run
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("more", "same"),
+    [
+        ('[fields]\ntitle = "name"', False),
+        ("[fields]\nsalary = false", False),
+        ('[lookup.category]\n"Foo" = "Sales"', False),
+        ('[read]\nencoding = "latin-1"', False),
+        ('grace = 4\nsettle = "9s" # x', True),  # only limits a run
+    ],
+)
 def test_the_fingerprint_changes_with_all_that_decides_what_a_record_maps_to(more, same):
     assert (feed(BASE + more).fingerprint == feed(BASE).fingerprint) is same
     other = CATALOGUE.extended(categories={900: "Falconry"})

@@ -61,11 +61,14 @@ headers = { X-Api-Key = "1", Accept = "x" }"""
     assert source(text).plain_secrets == ("url", "headers.X-Api-Key")
 
 
-@pytest.mark.parametrize(("pages", "wanted"), [
-    ('{ next = "paging.next" }', Pages(next=("paging", "next"))),
-    ("{ link = true }", Pages(link=True)),
-    ('{ parameter = "page", from = 0, until = "empty" }', Pages(parameter="page", first=0)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("pages", "wanted"),
+    [
+        ('{ next = "paging.next" }', Pages(next=("paging", "next"))),
+        ("{ link = true }", Pages(link=True)),
+        ('{ parameter = "page", from = 0, until = "empty" }', Pages(parameter="page", first=0)),
+    ],
+)
 def test_pages_go_on_in_three_ways(pages, wanted):
     found = source(f'url = "https://h.example/"\npages = {pages}\n[read]\nrecords = "jobs"')
     assert (found.pages, found.records) == (wanted, "jobs")
@@ -81,26 +84,46 @@ def test_a_body_that_is_a_table_is_json():
     assert (found.body, found.media) == ('{"limit": 5}', "application/json")
 
 
-@pytest.mark.parametrize(("text", "fault"), [
-    ('every = "1h"', "source.url: is missing: the address that the file is fetched from"),
-    (
-        'url = "ftp://h/x"',
-        "source.url: must be an address that begins with"
-        " https://, http://, sftp://, ftps://, s3://, gs://, az://, file://",
-    ),
-    ('url = "https://"', "source.url: must have a host, such as https://careers.acme.example/jobs.xml"),
-    ('url = "https://h/a b"', "source.url: must not have spaces or control characters; write a space as %20"),
-    ('url = "https://[::1/"', "source.url: cannot be parsed as an address; write it as https://HOST/PATH"),
-    ('url = "https://h:0/"', "source.url: must have a host, such as https://careers.acme.example/jobs.xml"),
-    ('url = { credential = "../x" }',
-     "source.url: must be { credential = NAME }, NAME without a folder, or { env = NAME }"),
-    ('url = "https://h/"\nevery = "10ms"', "source.every: must be at least 1s"),
-    ('url = "https://h/"\nevery = "1h"\nat = ["06:00"]', "source.at: cannot be beside every: give one of them"),
-    ('url = "https://h/"\npassword = "x"', "source.password: needs username, too"),
-    ('url = "https://h/"\nheaders = { Host = "x" }', "source.headers.Host: is a header that syncd itself sends"),
-    ('url = "https://h/"\nbody = "x"', 'source.body: needs method = "POST"'),
-    ('url = "https://h/"\nurls = 1', "source.urls: unknown key; did you mean url?"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('every = "1h"', "source.url: is missing: the address that the file is fetched from"),
+        (
+            'url = "ftp://h/x"',
+            "source.url: must be an address that begins with"
+            " https://, http://, sftp://, ftps://, s3://, gs://, az://, file://",
+        ),
+        ('url = "https://"', "source.url: must have a host, such as https://careers.acme.example/jobs.xml"),
+        (
+            'url = "https://h/a b"',
+            "source.url: must not have spaces or control characters; write a space as %20",
+        ),
+        (
+            'url = "https://[::1/"',
+            "source.url: cannot be parsed as an address; write it as https://HOST/PATH",
+        ),
+        (
+            'url = "https://h:0/"',
+            "source.url: must have a host, such as https://careers.acme.example/jobs.xml",
+        ),
+        (
+            'url = { credential = "../x" }',
+            "source.url: must be { credential = NAME }, NAME without a folder, or { env = NAME }",
+        ),
+        ('url = "https://h/"\nevery = "10ms"', "source.every: must be at least 1s"),
+        (
+            'url = "https://h/"\nevery = "1h"\nat = ["06:00"]',
+            "source.at: cannot be beside every: give one of them",
+        ),
+        ('url = "https://h/"\npassword = "x"', "source.password: needs username, too"),
+        (
+            'url = "https://h/"\nheaders = { Host = "x" }',
+            "source.headers.Host: is a header that syncd itself sends",
+        ),
+        ('url = "https://h/"\nbody = "x"', 'source.body: needs method = "POST"'),
+        ('url = "https://h/"\nurls = 1', "source.urls: unknown key; did you mean url?"),
+    ],
+)
 def test_each_fault_is_one_line_and_degrades_nothing(text, fault):
     found = config(text)
     assert found.source is None
@@ -135,45 +158,73 @@ def test_a_source_on_a_server_has_contents_of_files():
     }
 
 
-@pytest.mark.parametrize("text", [
-    SFTP + 'password = "x"',
-    'url = "sftp://u:p@h/x"\nknown_hosts = "x"',
-    'url = "ftps://h:990/a/%2A.xml"',
-    'url = "s3://bucket/a.xml"\nusername = "id"\npassword = "x"\nendpoint = "http://h:9000"',
-    'url = "gs://bucket/a.xml"\nkey = { env = "KEY" }',
-    'url = "az://container/a.xml"\nusername = "account"',
-    'url = "file:///srv/acme/jobs-[0-9].xml"\nafter = "keep"',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        SFTP + 'password = "x"',
+        'url = "sftp://u:p@h/x"\nknown_hosts = "x"',
+        'url = "ftps://h:990/a/%2A.xml"',
+        'url = "s3://bucket/a.xml"\nusername = "id"\npassword = "x"\nendpoint = "http://h:9000"',
+        'url = "gs://bucket/a.xml"\nkey = { env = "KEY" }',
+        'url = "az://container/a.xml"\nusername = "account"',
+        'url = "file:///srv/acme/jobs-[0-9].xml"\nafter = "keep"',
+    ],
+)
 def test_each_protocol_has_keys_of_its_own(text):
     assert source(text) is not None
 
 
-@pytest.mark.parametrize(("text", "fault"), [
-    ('url = "sftp://h/x"\nkey = "x"', "source.username: is missing: the user of the server"),
-    ('url = "sftp://h/x"\nkey = "x"\nusername = "u"',
-     "source.known_hosts: is missing: the lines of ssh-keyscan HOST, once its owner has said that they are right"),
-    (SFTP, "source.key: is missing: the contents of a private key, or password"),
-    (SFTP + 'key = "\\u0000"', "source.key: must be the contents of a file, { credential = NAME } or { env = NAME }"),
-    ('url = "ftps://h/x"\nafter = "move"', 'source.after: must be keep or delete, not "move"'),
-    (
-        'url = "https://h/x"\nafter = "delete"',
-        "source.after: is not a key of https, which has"
-        " username, password, headers, pages, method, body, insecure_hosts",
-    ),
-    ('url = "file:///x"\nusername = "u"', "source.username: is not a key of file, which has after"),
-    ('url = "az://c/x"', "source.username: is missing: the name of the storage account"),
-    ('url = "s3://a/x"\nusername = "id"', "source.password: is missing: the secret of the key whose id is username"),
-    ('url = "s3://b/x"\nendpoint = "storage.example"',
-     "source.endpoint: must be an address like https://storage.acme.example"),
-    ('url = "s3://b/x"\nendpoint = "https://u:p@h"',
-     "source.endpoint: must be an address like https://storage.acme.example"),
-    ('url = "file://host/x"', "source.url: must have a path and no host, such as file:///srv/acme/jobs.xml"),
-    ('url = "ftps://h/out/"',
-     "source.url: must name a file, or a pattern such as sftp://files.acme.example/out/jobs-*.xml"),
-    ('url = "ftps://h/*/x"', "source.url: must have its pattern in the last part of the path"),
-    (f'url = "az://c/x?sig={SECRET}"\nusername = "u"',
-     "source.url: must not have a query or a fragment: write ? as %3F and # as %23"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (
+            'url = "sftp://h/x"\nkey = "x"',
+            "source.username: is missing: the user of the server",
+        ),
+        (
+            'url = "sftp://h/x"\nkey = "x"\nusername = "u"',
+            "source.known_hosts: is missing: the lines of ssh-keyscan HOST, once its owner has said that they are right",
+        ),
+        (SFTP, "source.key: is missing: the contents of a private key, or password"),
+        (
+            SFTP + 'key = "\\u0000"',
+            "source.key: must be the contents of a file, { credential = NAME } or { env = NAME }",
+        ),
+        ('url = "ftps://h/x"\nafter = "move"', 'source.after: must be keep or delete, not "move"'),
+        (
+            'url = "https://h/x"\nafter = "delete"',
+            "source.after: is not a key of https, which has"
+            " username, password, headers, pages, method, body, insecure_hosts",
+        ),
+        ('url = "file:///x"\nusername = "u"', "source.username: is not a key of file, which has after"),
+        ('url = "az://c/x"', "source.username: is missing: the name of the storage account"),
+        (
+            'url = "s3://a/x"\nusername = "id"',
+            "source.password: is missing: the secret of the key whose id is username",
+        ),
+        (
+            'url = "s3://b/x"\nendpoint = "storage.example"',
+            "source.endpoint: must be an address like https://storage.acme.example",
+        ),
+        (
+            'url = "s3://b/x"\nendpoint = "https://u:p@h"',
+            "source.endpoint: must be an address like https://storage.acme.example",
+        ),
+        (
+            'url = "file://host/x"',
+            "source.url: must have a path and no host, such as file:///srv/acme/jobs.xml",
+        ),
+        (
+            'url = "ftps://h/out/"',
+            "source.url: must name a file, or a pattern such as sftp://files.acme.example/out/jobs-*.xml",
+        ),
+        ('url = "ftps://h/*/x"', "source.url: must have its pattern in the last part of the path"),
+        (
+            f'url = "az://c/x?sig={SECRET}"\nusername = "u"',
+            "source.url: must not have a query or a fragment: write ? as %3F and # as %23",
+        ),
+    ],
+)
 def test_faults_of_sources_on_servers(text, fault):
     found = config(text)
     assert found.source is None

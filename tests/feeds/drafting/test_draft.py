@@ -287,32 +287,35 @@ def test_a_file_that_is_cut_off_gives_a_draft_that_says_where(tmp_path: Path) ->
     assert "The file is broken" in draft.text
 
 
-@pytest.mark.parametrize(("text", "kinds"), [
-    ("https://x.ca/1?a=b", {"url"}),
-    ("www.x.ca/jobs", {"url"}),
-    ("x.ca/jobs", {"host"}),
-    ("/jobs/3", {"path"}),
-    ("JR-0103", {"code"}),
-    ("mailto:hr@x.ca", {"email"}),
-    ("<p>Hi</p>", {"html"}),
-    ("&lt;p&gt;Hi&lt;/p&gt;", {"html"}),
-    ("25,50 $ de l'heure", {"money"}),
-    ("$17-$19/hour", {"money"}),
-    ("Nouvelle-Écosse", {"province"}),
-    ("Hull, QC", {"place"}),
-    ("Hull, Qc, Canada", {"place"}),
-    ("2026-07-13T10:00:00Z", {"date:iso"}),
-    ("27/08/2026", {"date:dmy"}),
-    ("8/27/2013 2:10:05 PM", {"date:mdy"}),
-    ("05/06/2026", {"date:dmy", "date:mdy"}),
-    ("le 13 juillet 2026", {"date:words"}),
-    ("1785000000000", {"number", "serial:epoch_ms"}),
-    ("46216", {"number", "serial:excel"}),
-    ("20991231", {"number", "serial:iso"}),
-    ("20991331", {"number"}),
-    ("Cook", {"category"}),
-    ("Cook 7", set()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("https://x.ca/1?a=b", {"url"}),
+        ("www.x.ca/jobs", {"url"}),
+        ("x.ca/jobs", {"host"}),
+        ("/jobs/3", {"path"}),
+        ("JR-0103", {"code"}),
+        ("mailto:hr@x.ca", {"email"}),
+        ("<p>Hi</p>", {"html"}),
+        ("&lt;p&gt;Hi&lt;/p&gt;", {"html"}),
+        ("25,50 $ de l'heure", {"money"}),
+        ("$17-$19/hour", {"money"}),
+        ("Nouvelle-Écosse", {"province"}),
+        ("Hull, QC", {"place"}),
+        ("Hull, Qc, Canada", {"place"}),
+        ("2026-07-13T10:00:00Z", {"date:iso"}),
+        ("27/08/2026", {"date:dmy"}),
+        ("8/27/2013 2:10:05 PM", {"date:mdy"}),
+        ("05/06/2026", {"date:dmy", "date:mdy"}),
+        ("le 13 juillet 2026", {"date:words"}),
+        ("1785000000000", {"number", "serial:epoch_ms"}),
+        ("46216", {"number", "serial:excel"}),
+        ("20991231", {"number", "serial:iso"}),
+        ("20991331", {"number"}),
+        ("Cook", {"category"}),
+        ("Cook 7", set()),
+    ],
+)
 def test_values_are_known_by_their_looks(text: str, kinds: set[str]) -> None:
     assert kinds_of(text) == kinds
 
@@ -382,12 +385,15 @@ def test_the_sheet_that_looks_most_like_jobs_is_chosen_and_named(tmp_path):
     assert "sheet" not in written(alone)["read"]
 
 
-@pytest.mark.parametrize(("column", "sample", "expected"), [
-    ("Hourly Rate", "$38.20", {"text": {"template": "{Hourly Rate} per hour"}}),
-    ("Weekly pay", "$950", {"text": {"template": "{Weekly pay} per week"}}),
-    ("Salaire horaire", "25,50 $", {"text": {"template": "{Salaire horaire} per hour"}}),
-    ("Hourly Rate", "$38.20 per hour", {"text": "Hourly Rate"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("column", "sample", "expected"),
+    [
+        ("Hourly Rate", "$38.20", {"text": {"template": "{Hourly Rate} per hour"}}),
+        ("Weekly pay", "$950", {"text": {"template": "{Weekly pay} per week"}}),
+        ("Salaire horaire", "25,50 $", {"text": {"template": "{Salaire horaire} per hour"}}),
+        ("Hourly Rate", "$38.20 per hour", {"text": "Hourly Rate"}),
+    ],
+)
 def test_what_an_amount_is_for_is_taken_from_its_column_s_name(tmp_path, column, sample, expected):
     rows = [[str(n), f"Cook {n}", "Halifax, NS", sample, LONG * 2] for n in range(3)]
     draft = draft_of(tmp_path, sheet(["Post ref", "Job", "Where", column, "Text"], *rows))
@@ -592,22 +598,28 @@ A, X, D = "active", "archived", "draft"
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "xml", "attributes"])
-@pytest.mark.parametrize(("columns", "expected"), [
-    ({"jobStatus": ["Open", "Closed", "Parked", "Open"]}, [A, X, "?", A]),
-    ({"Lifecycle": ["Open", "Filled", "Needs Approval", "Parked"]}, [A, X, D, "?"]),
-    ({"Statut_du_poste": ["Affiché", "Comblé", "En attente", "Zinzin"]}, [A, X, D, "?"]),
-    ({"statut": ["A1", "B1", "C1", "Ouvert"]}, ["?", "?", "?", A]),
-    ({"isOpen": ["true", "false", "true", "false"]}, [A, X, A, X]),
-    ({"is_filled": ["no", "yes", "no", "yes"]}, [A, X, A, X]),
-    ({"Pourvu": ["Non", "Oui", "Non", "Oui"]}, [A, X, A, X]),
-    ({"status": ["publish", "publish", "draft", "expired"], "_filled": ["0", "1", "0", "0"]}, [A, X, D, X]),
-    ({"statut": ["Permanent", "Temporaire", "Permanent", "Temps plein"]}, [A] * 4),
-    ({"company_status": ["Active", "Active", "Inactive", "Active"]}, [A] * 4),
-    ({"approval_status": ["Approved", "Pending", "Rejected", "approved"]}, [A, D, X, A]),
-    ({"moderationStatus": ["approved", "waiting", "rejected", "approved"]}, [A, D, X, A]),
-    ({"sector": ["Public", "Private", "Private", "Private"]}, [A] * 4),
-    ({"state": ["ON", "QC", "ON", "BC"]}, [A] * 4),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"jobStatus": ["Open", "Closed", "Parked", "Open"]}, [A, X, "?", A]),
+        ({"Lifecycle": ["Open", "Filled", "Needs Approval", "Parked"]}, [A, X, D, "?"]),
+        ({"Statut_du_poste": ["Affiché", "Comblé", "En attente", "Zinzin"]}, [A, X, D, "?"]),
+        ({"statut": ["A1", "B1", "C1", "Ouvert"]}, ["?", "?", "?", A]),
+        ({"isOpen": ["true", "false", "true", "false"]}, [A, X, A, X]),
+        ({"is_filled": ["no", "yes", "no", "yes"]}, [A, X, A, X]),
+        ({"Pourvu": ["Non", "Oui", "Non", "Oui"]}, [A, X, A, X]),
+        (
+            {"status": ["publish", "publish", "draft", "expired"], "_filled": ["0", "1", "0", "0"]},
+            [A, X, D, X],
+        ),
+        ({"statut": ["Permanent", "Temporaire", "Permanent", "Temps plein"]}, [A] * 4),
+        ({"company_status": ["Active", "Active", "Inactive", "Active"]}, [A] * 4),
+        ({"approval_status": ["Approved", "Pending", "Rejected", "approved"]}, [A, D, X, A]),
+        ({"moderationStatus": ["approved", "waiting", "rejected", "approved"]}, [A, D, X, A]),
+        ({"sector": ["Public", "Private", "Private", "Private"]}, [A] * 4),
+        ({"state": ["ON", "QC", "ON", "BC"]}, [A] * 4),
+    ],
+)
 def test_a_status_is_found_by_its_name_or_its_values(
     tmp_path: Path, form: str, columns: dict[str, list[str]], expected: list[object]
 ) -> None:

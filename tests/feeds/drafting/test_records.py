@@ -10,9 +10,14 @@ from syncd.feeds.drafting.survey import json_paths, xml_paths
 
 PLACES = {
     '[{"a": 1, "b": 2}]': [""],
-    '{"data": {"jobs": [{"a": 1, "b": [{"c": 1, "d": 2}]}, {"a": 1, "b": 2}]}}': ["data.jobs", "data.jobs[*].b"],
+    '{"data": {"jobs": [{"a": 1, "b": [{"c": 1, "d": 2}]}, {"a": 1, "b": 2}]}}': [
+        "data.jobs",
+        "data.jobs[*].b",
+    ],
     '{"groups": [{"id": 1, "jobs": [{"id": 1, "title": "a"}]}, {"id": 2, "jobs": [{"id": 3, "title": "b"}]}]}': [
-        "groups[*].jobs", "groups"],
+        "groups[*].jobs",
+        "groups",
+    ],
     '{"item": [{"a": 1, "b": 2}]}': ["item"],
     '{"few": [{"a": 1, "b": 2}], "many": [{"a": 1, "b": 2}, {"a": 1, "b": 2}]}': ["many", "few"],
     '{"a": [[{"a": 1, "b": 2}]], "one": [{"a": 1}], "numbers": [1, 2]}': ["a[*]"],
@@ -22,7 +27,7 @@ PLACES = {
     '{"meta": {"total": 1}, "links": {"next": null, "self": "x"}}': [],
     '{"ads": {"total": 2, "7": {"a": 1, "b": 2}, "8": {"a": 1, "b": 2}}}': [],
     "no JSON": [],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("text", PLACES)

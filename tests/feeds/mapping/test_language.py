@@ -152,14 +152,17 @@ MARKS = [
     ("Closing date:&nbsp;2026-12-31<br/>Pay: $20", _DATED),
     ("&lt;li&gt;Closing date: 2026-12-31&lt;/li&gt;&lt;li&gt;Pay", _DATED),
     ("<tr><td>Closing date</td><td>2026-12-31</td><td>Pay", {"from": "text", "after": "Closing date"}),
-    ("<tr>\n<td>Closing date</td>\n<td>2026-12-31</td>\n</tr>\n<tr>\n<td>Pay", {"from": "text", "after": "Closing date"}),
+    (
+        "<tr>\n<td>Closing date</td>\n<td>2026-12-31</td>\n</tr>\n<tr>\n<td>Pay",
+        {"from": "text", "after": "Closing date"},
+    ),
     ("<dt>Closing date</dt><dd>2026-12-31</dd>", {"from": "text", "after": "Closing date\n"}),
     ("Closing date: 2026-12-31 PAY: $20", _DATED | {"before": "pay:"}),
     ("Closing date: 2026-12-31\nNo more", _DATED | {"before": "pay:"}),
     ("Reopening closing dates. Closing date: 2026-12-31", _DATED),
     ("Closing date:\nPay: $20", _DATED | {"default": "2026-12-31"}),
     ("We cook.", [_DATED, {"value": "2026-12-31"}]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "source"), MARKS)
@@ -268,9 +271,17 @@ SALARIES = [
     ("s", {"s": "$20 - $25 / hour"}, (20, 25, 5, False)),
     ({"text": "s"}, {"s": "$20 / hour"}, (20, None, 5, False)),
     ({"text": "s", "default": "$18/h"}, {"s": "Competitive"}, (18, None, 5, False)),
-    ({"amount": "l", "maxAmount": "h", "period": "p"}, {"l": 20, "h": "22.5", "p": "HOUR"}, (20, "22.5", 5, False)),
+    (
+        {"amount": "l", "maxAmount": "h", "period": "p"},
+        {"l": 20, "h": "22.5", "p": "HOUR"},
+        (20, "22.5", 5, False),
+    ),
     ({"amount": "lo", "period": "p"}, {"lo": "1,000.00", "p": "Bi-weekly"}, (26000, None, 1, False)),
-    ({"amount": "lo", "period": {"value": "Yearly"}}, {"lo": Decimal("50000.5")}, ("50000.5", None, 1, False)),
+    (
+        {"amount": "lo", "period": {"value": "Yearly"}},
+        {"lo": Decimal("50000.5")},
+        ("50000.5", None, 1, False),
+    ),
     ({"amount": "lo", "infer_period": {"hourly_below": 100}}, {"lo": 20}, (20, None, 5, False)),
     ({"amount": "lo", "period": "p", "text": "s"}, {"s": "$20/hour"}, (20, None, 5, False)),
     ({"text": "s", "period": "p"}, {"s": "60000-80000", "p": "year"}, (60000, 80000, 1, False)),
@@ -279,7 +290,7 @@ SALARIES = [
     ({"plusCommission": "c"}, {"c": "yes"}, (None, None, None, True)),
     ({"plusCommission": "c", "currency": "e"}, {"c": "yes", "e": "EUR"}, (None, None, None, True)),
     ({"amount": "a", "period": "p", "plusCommission": "c"}, {"a": 1, "p": 5, "c": True}, (1, None, 5, True)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("source", "item", "expected"), SALARIES)
@@ -293,30 +304,40 @@ def test_a_salary_comes_from_text_or_from_parts(source, item, expected):
     }
 
 
-@pytest.mark.parametrize(("source", "item", "code"), [
-    ({"text": "s"}, {"s": "Competitive"}, "salary_unclear"),
-    ({"amount": "lo", "period": "p"}, {"lo": 20}, "salary_no_period"),
-    ({"amount": "a", "period": "p", "currency": "c"}, {"a": 20, "p": "HOUR", "c": "USD"}, "salary_currency"),
-    ({"text": "s", "currency": "c"}, {"s": "20 per hour", "c": "EUR"}, "salary_currency"),
-    ({"text": "s", "currency": "c"}, {"s": "Competitive", "c": "EUR"}, "salary_unclear"),
-    ({"amount": "lo", "period": "p"}, {"lo": 60000, "p": "HOUR"}, "salary_unclear"),
-    ({"amount": "lo", "period": "p"}, {"lo": Decimal("1.23456"), "p": "HOUR"}, "salary_out_of_range"),
-    ({"amount": "lo", "period": "p"}, {"lo": -5, "p": "HOUR"}, "salary_out_of_range"),
-    ({"amount": "a", "currency": "c"}, {"a": None, "c": "EUR"}, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("source", "item", "code"),
+    [
+        ({"text": "s"}, {"s": "Competitive"}, "salary_unclear"),
+        ({"amount": "lo", "period": "p"}, {"lo": 20}, "salary_no_period"),
+        (
+            {"amount": "a", "period": "p", "currency": "c"},
+            {"a": 20, "p": "HOUR", "c": "USD"},
+            "salary_currency",
+        ),
+        ({"text": "s", "currency": "c"}, {"s": "20 per hour", "c": "EUR"}, "salary_currency"),
+        ({"text": "s", "currency": "c"}, {"s": "Competitive", "c": "EUR"}, "salary_unclear"),
+        ({"amount": "lo", "period": "p"}, {"lo": 60000, "p": "HOUR"}, "salary_unclear"),
+        ({"amount": "lo", "period": "p"}, {"lo": Decimal("1.23456"), "p": "HOUR"}, "salary_out_of_range"),
+        ({"amount": "lo", "period": "p"}, {"lo": -5, "p": "HOUR"}, "salary_out_of_range"),
+        ({"amount": "a", "currency": "c"}, {"a": None, "c": "EUR"}, None),
+    ],
+)
 def test_a_salary_that_the_api_would_refuse_is_not_sent_and_the_run_says_why(source, item, code):
     mapped = row({"salary": source}, item, form="json")
     assert mapped.body == {"salary": None}
     assert [warning for warning, _ in mapped.warnings] == ([code] if code else [])
 
 
-@pytest.mark.parametrize(("item", "amounts"), [
-    ({"min": "52.000", "max": "60.000", "period": "YEAR"}, ("52000", "60000")),
-    ({"min": "4.200", "period": "month"}, ("4200", None)),
-    ({"min": "950.000", "period": "month"}, ("950", None)),
-    ({"min": "25.125", "period": "hour"}, ("25.125", None)),
-    ({"min": "52.000", "max": "60,000", "period": "hour"}, None),  # more than pay for an hour
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("item", "amounts"),
+    [
+        ({"min": "52.000", "max": "60.000", "period": "YEAR"}, ("52000", "60000")),
+        ({"min": "4.200", "period": "month"}, ("4200", None)),
+        ({"min": "950.000", "period": "month"}, ("950", None)),
+        ({"min": "25.125", "period": "hour"}, ("25.125", None)),
+        ({"min": "52.000", "max": "60,000", "period": "hour"}, None),  # more than pay for an hour
+    ],
+)
 def test_dots_of_amounts_separate_thousands_where_they_would_be_too_little(item, amounts):
     mapped = row({"salary": {"amount": "min", "maxAmount": "max", "period": "period"}}, item, form="json")
     salary = mapped.body["salary"]
@@ -336,15 +357,18 @@ def test_a_title_is_one_line_and_cut_only_where_the_mapping_says_so():
     assert [code for code, _ in cut.warnings] == ["title_cut"]
 
 
-@pytest.mark.parametrize(("number", "text"), [
-    (" 0044 ", "0044"),
-    (True, "true"),
-    (Decimal("424339.0"), "424339"),
-    (Decimal("1E+3"), "1000"),
-    (Decimal("1E+30"), "1" + "0" * 30),
-    (Decimal("12345678901234567890123456789012.0"), "12345678901234567890123456789012"),
-    (Decimal("1.50"), "1.50"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (" 0044 ", "0044"),
+        (True, "true"),
+        (Decimal("424339.0"), "424339"),
+        (Decimal("1E+3"), "1000"),
+        (Decimal("1E+30"), "1" + "0" * 30),
+        (Decimal("12345678901234567890123456789012.0"), "12345678901234567890123456789012"),
+        (Decimal("1.50"), "1.50"),
+    ],
+)
 def test_a_reference_keeps_its_zeros_and_loses_what_a_number_never_had(number, text):
     assert value("r", {"r": number}, "referenceId") == text
     lost = row({"referenceId": "r"}, {"r": "4.24E+11"}, form="csv")
@@ -446,30 +470,33 @@ def test_a_status_is_read_by_its_common_names(raw, status):
     assert value("s", {"s": raw}, "status") == status
 
 
-@pytest.mark.parametrize(("name", "if_true", "if_false"), [
-    ("isOpen", "active", "archived"),
-    ("is_active", "active", "archived"),
-    ("Actif (O/N)", "active", "archived"),
-    ("published", "active", "draft"),
-    ("Est publié", "active", "draft"),
-    ("filled", "archived", "active"),
-    ("is_filled", "archived", "active"),
-    ("Poste pourvu ?", "archived", "active"),
-    ("isDraft", "draft", "active"),
-    ("shown", "active", "archived"),
-    ("isPublic", "active", "draft"),
-    ("Still open?", "active", "archived"),
-    ("Déjà comblé", "archived", "active"),
-    ("Filled Y/N", "archived", "active"),
-    ("Comblé Oui/Non", "archived", "active"),
-    ("Poste disponible", "active", "archived"),
-    ("canApply", "active", "archived"),
-    ("applicationsClosed", "archived", "active"),
-    ("Do not publish", "draft", "active"),
-    ("À publier", "active", "draft"),
-    ("To be posted", "active", "draft"),
-    ("Ready to publish", "active", "draft"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "if_true", "if_false"),
+    [
+        ("isOpen", "active", "archived"),
+        ("is_active", "active", "archived"),
+        ("Actif (O/N)", "active", "archived"),
+        ("published", "active", "draft"),
+        ("Est publié", "active", "draft"),
+        ("filled", "archived", "active"),
+        ("is_filled", "archived", "active"),
+        ("Poste pourvu ?", "archived", "active"),
+        ("isDraft", "draft", "active"),
+        ("shown", "active", "archived"),
+        ("isPublic", "active", "draft"),
+        ("Still open?", "active", "archived"),
+        ("Déjà comblé", "archived", "active"),
+        ("Filled Y/N", "archived", "active"),
+        ("Comblé Oui/Non", "archived", "active"),
+        ("Poste disponible", "active", "archived"),
+        ("canApply", "active", "archived"),
+        ("applicationsClosed", "archived", "active"),
+        ("Do not publish", "draft", "active"),
+        ("À publier", "active", "draft"),
+        ("To be posted", "active", "draft"),
+        ("Ready to publish", "active", "draft"),
+    ],
+)
 def test_a_flag_means_what_its_name_says(name, if_true, if_false):
     for yes, no in ((True, False), ("yes", "No"), (1, 0), ("OUI", "non"), ("true", "false"), ("✓", "☐")):
         assert value(name, {name: yes}, "status") == if_true
@@ -524,36 +551,42 @@ def test_a_record_that_cannot_be_read_keeps_its_problem_and_its_id():
     assert [p.code for p in mapped.problems] == ["wrong_type"]
 
 
-@pytest.mark.parametrize(("fields", "said"), [
-    ({"titel": "t"}, "fields.titel: unknown field; did you mean title?"),
-    ({"title": {"form": "t"}}, "fields.title.form: unknown key; did you mean from?"),
-    ({"title": {"from": "t", "html": "clean"}}, "fields.title.html: unknown key"),
-    ({"title": {"from": "t", "value": "x"}}, "needs exactly one of"),
-    ({"title": {"template": "{a"}}, "a lone {"),
-    ({"title": {"from": "t", "lookup": "nme"}}, "there is no [lookup.nme]; did you mean name?"),
-    ({"title": {"from": "t", "split": ""}}, "must be a separator"),
-    ({"title": {"from": "t", "after": " "}}, "fields.title.after: must be the text of a mark"),
-    ({"title": {"from": "t", "after": "a", "before": 1}}, "fields.title.before: must be the text of a mark"),
-    ({"title": {"from": "t", "before": "a"}}, "fields.title.before: has an effect only beside after"),
-    ({"title": 5}, "must be a selector"),
-    ({"title": []}, "at least one"),
-    ({"title": "a["}, "is not an XPath"),
-    ({"title": "/job/title"}, "relative to the record"),
-    ({"title": "nosuch(a)"}, "is not an XPath"),
-    ({"closeDate": {"from": "d", "date": ["%Y"]}}, "fields.closeDate.date[1]"),
-    ({"categories": {"from": "c", "default": "Othr"}}, "did you mean Other?"),
-    ({"categories": {"from": "c", "lookup": "bad"}}, "[lookup.bad]: 'Nowhere'"),
-    ({"referenceId": {"derive": ["url"], "from": "x"}}, "fields.referenceId.from: unknown key"),
-    ({"salary": {"period": "p"}}, "needs text, or amount and period"),
-    ({"salary": {"text": "s", "infer_period": {"hourly": 3}}}, "did you mean hourly_below?"),
-    ({"applicantRoutingType": {"prefer": ["applicationUrl"]}}, "applicationUrl is not mapped"),
-    ({"description": {"from": "d", "html": "clear"}}, "must be reject or clean"),
-    ({"salary": {"text": "s", "locale": "de"}}, "salary.locale: must be en or fr"),
-    ({"locations": {"from": "l", "too_many": "all"}}, "locations.too_many: must be first or reject"),
-    ({"locations": {"from": "l", "default": {"a": 1}}}, "locations.default: must be a constant"),
-    ({"referenceId": {"from": "r", "too_long": "cut"}}, "referenceId.too_long: must be reject or hash"),
-    ({"closeDate": {"from": "d", "date": ["dmmy"]}}, "neither a strptime format nor one of"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"titel": "t"}, "fields.titel: unknown field; did you mean title?"),
+        ({"title": {"form": "t"}}, "fields.title.form: unknown key; did you mean from?"),
+        ({"title": {"from": "t", "html": "clean"}}, "fields.title.html: unknown key"),
+        ({"title": {"from": "t", "value": "x"}}, "needs exactly one of"),
+        ({"title": {"template": "{a"}}, "a lone {"),
+        ({"title": {"from": "t", "lookup": "nme"}}, "there is no [lookup.nme]; did you mean name?"),
+        ({"title": {"from": "t", "split": ""}}, "must be a separator"),
+        ({"title": {"from": "t", "after": " "}}, "fields.title.after: must be the text of a mark"),
+        (
+            {"title": {"from": "t", "after": "a", "before": 1}},
+            "fields.title.before: must be the text of a mark",
+        ),
+        ({"title": {"from": "t", "before": "a"}}, "fields.title.before: has an effect only beside after"),
+        ({"title": 5}, "must be a selector"),
+        ({"title": []}, "at least one"),
+        ({"title": "a["}, "is not an XPath"),
+        ({"title": "/job/title"}, "relative to the record"),
+        ({"title": "nosuch(a)"}, "is not an XPath"),
+        ({"closeDate": {"from": "d", "date": ["%Y"]}}, "fields.closeDate.date[1]"),
+        ({"categories": {"from": "c", "default": "Othr"}}, "did you mean Other?"),
+        ({"categories": {"from": "c", "lookup": "bad"}}, "[lookup.bad]: 'Nowhere'"),
+        ({"referenceId": {"derive": ["url"], "from": "x"}}, "fields.referenceId.from: unknown key"),
+        ({"salary": {"period": "p"}}, "needs text, or amount and period"),
+        ({"salary": {"text": "s", "infer_period": {"hourly": 3}}}, "did you mean hourly_below?"),
+        ({"applicantRoutingType": {"prefer": ["applicationUrl"]}}, "applicationUrl is not mapped"),
+        ({"description": {"from": "d", "html": "clear"}}, "must be reject or clean"),
+        ({"salary": {"text": "s", "locale": "de"}}, "salary.locale: must be en or fr"),
+        ({"locations": {"from": "l", "too_many": "all"}}, "locations.too_many: must be first or reject"),
+        ({"locations": {"from": "l", "default": {"a": 1}}}, "locations.default: must be a constant"),
+        ({"referenceId": {"from": "r", "too_long": "cut"}}, "referenceId.too_long: must be reject or hash"),
+        ({"closeDate": {"from": "d", "date": ["dmmy"]}}, "neither a strptime format nor one of"),
+    ],
+)
 def test_a_wrong_mapping_is_a_fault_that_names_the_key(fields, said):
     with pytest.raises(ConfigError) as raised:
         Mapping(CATALOGUE, fields, {"name": {}, "bad": {"x": "Nowhere"}}, "xml")

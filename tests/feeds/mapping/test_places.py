@@ -40,14 +40,17 @@ def test_a_region_that_is_no_province_does_not_reject_a_city_of_canada(tmp_path:
             assert checked(drafted(tmp_path / str(n)).config, tmp_path / str(n)).good == 4
 
 
-@pytest.mark.parametrize(("more", "places"), [
-    ({"country": "CA"}, "Ottawa"),
-    ({"country": "Canada (CA)"}, "Ottawa"),
-    ({"postal": "K1A 0A6"}, "Ottawa"),
-    ({"country": "CA", "state": "ON"}, "Ottawa, ON"),
-    ({}, None),
-    ({"country": "USA - California"}, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("more", "places"),
+    [
+        ({"country": "CA"}, "Ottawa"),
+        ({"country": "Canada (CA)"}, "Ottawa"),
+        ({"postal": "K1A 0A6"}, "Ottawa"),
+        ({"country": "CA", "state": "ON"}, "Ottawa, ON"),
+        ({}, None),
+        ({"country": "USA - California"}, None),
+    ],
+)
 def test_a_column_of_regions_does_not_reject_a_city_that_is_in_canada(
     more: dict[str, str], places: str | None
 ) -> None:
@@ -69,13 +72,16 @@ def test_a_region_abroad_or_misspelt_or_without_a_word_for_canada_is_refused(
     assert checked(draft.config, tmp_path / "feed").good == 0
 
 
-@pytest.mark.parametrize(("text", "places"), [
-    ("Ottawa/Gatineau", "Ottawa|Gatineau"),
-    ("Ottawa-Gatineau, ON/QC", "Ottawa, ON|Gatineau, QC"),
-    ("Ottawa/Gatineau, ON & QC", "Ottawa, ON|Gatineau, QC"),
-    ("Lloydminster, AB/SK", "Lloydminster, AB"),
-    ("Ottawa/Nowhere", "Ottawa/Nowhere"),
-    ("St. John's, Newfoundland and Labrador", "St. John's, Newfoundland and Labrador"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("Ottawa/Gatineau", "Ottawa|Gatineau"),
+        ("Ottawa-Gatineau, ON/QC", "Ottawa, ON|Gatineau, QC"),
+        ("Ottawa/Gatineau, ON & QC", "Ottawa, ON|Gatineau, QC"),
+        ("Lloydminster, AB/SK", "Lloydminster, AB"),
+        ("Ottawa/Nowhere", "Ottawa/Nowhere"),
+        ("St. John's, Newfoundland and Labrador", "St. John's, Newfoundland and Labrador"),
+    ],
+)
 def test_two_cities_across_a_border_are_two_places(text: str, places: str) -> None:
     assert [city for place in each_place(text) for city in each_city(place)] == places.split("|")

@@ -39,12 +39,17 @@ BODY = {
     "locations": [{"description": "Laval, QC"}, {"description": "Hull"}],
     "categories": [{"id": 12}, {"id": 16}],
     "positionType": {"id": 1},
-    "salary": {"amount": Decimal("20.50"), "maxAmount": Decimal("22"), "period": {"id": 5}, "plusCommission": False},
+    "salary": {
+        "amount": Decimal("20.50"),
+        "maxAmount": Decimal("22"),
+        "period": {"id": 5},
+        "plusCommission": False,
+    },
     "description": "<p>Soup &amp; bread</p>",
     "applicantRoutingType": {"id": 2},
     "applicationEmail": None,
     "applicationUrl": "https://x.ca/?a=1&b=2",
-}  # fmt: skip
+}
 XML = """<job><referenceId>R-1</referenceId><title>Cook</title><status>active</status><closeDate>2099-12-31</closeDate>
 <confidential>false</confidential><autoRefresh>true</autoRefresh>
 <locations><location><description>Laval, QC</description></location>
@@ -139,18 +144,21 @@ def test_a_commission_alone_and_no_salary_at_all_differ_in_csv():
     assert row(nothing).body == {"salary": None}  # an absent column is not sent
 
 
-@pytest.mark.parametrize(("item", "pointer", "code"), [
-    (cells(referenceId="R", confidential="maybe"), "/confidential", "wrong_type"),
-    (cells(referenceId="R", salaryAmount="lots", salaryPeriod="5"), "/salary/amount", "wrong_type"),
-    (cells(referenceId="R", categories="99"), "/categories/0/id", "unknown_value"),
-    (cells(referenceId="R", closeDate="31/12/2099"), "/closeDate", "invalid_date"),
-    ("<confidential>x</confidential>", "/confidential", "wrong_type"),
-    ("<salary><amount>1e5</amount></salary>", "/salary/amount", "wrong_type"),
-    ("<titel>x</titel>", "/titel", "unknown_field"),
-    ("<salary><sum>1</sum></salary>", "/salary/sum", "unknown_field"),
-    ("<status/>", "/status", "null_not_allowed"),
-    ({"referenceId": "R", "positionType": 1}, "/positionType", "wrong_type"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("item", "pointer", "code"),
+    [
+        (cells(referenceId="R", confidential="maybe"), "/confidential", "wrong_type"),
+        (cells(referenceId="R", salaryAmount="lots", salaryPeriod="5"), "/salary/amount", "wrong_type"),
+        (cells(referenceId="R", categories="99"), "/categories/0/id", "unknown_value"),
+        (cells(referenceId="R", closeDate="31/12/2099"), "/closeDate", "invalid_date"),
+        ("<confidential>x</confidential>", "/confidential", "wrong_type"),
+        ("<salary><amount>1e5</amount></salary>", "/salary/amount", "wrong_type"),
+        ("<titel>x</titel>", "/titel", "unknown_field"),
+        ("<salary><sum>1</sum></salary>", "/salary/sum", "unknown_field"),
+        ("<status/>", "/status", "null_not_allowed"),
+        ({"referenceId": "R", "positionType": 1}, "/positionType", "wrong_type"),
+    ],
+)
 def test_what_cannot_be_typed_is_refused_in_the_words_of_the_api(item, pointer, code):
     mapped = row(f"<job><referenceId>R</referenceId>{item}</job>" if isinstance(item, str) else item)
     assert mapped.problems == ()

@@ -87,15 +87,19 @@ def test_a_rejected_csv_row_can_be_written_again_as_it_was():
     assert reader.header == ["id", "title"]
 
 
-@pytest.mark.parametrize(("text", "code", "word"), [
-    ("Jobs of Acme,,,\nid,title,city,url\n", "bad_header", "the header must be the first line"),
-    (",", "empty_file", "no header"),
-    (",,\n\n, ,", "empty_file", "no header"),
-    ('id,title\n1,"a\n', "truncated", "quote"),
-    ('id,"title\n', "truncated", "quote"),
-    ("id," + ",".join(f"c{n}" for n in range(1000)) + "\n", "limit_exceeded", "columns"),
-    ('id,title\n1,"' + "x\n" * 17 * MB, "limit_exceeded", "quote"),
-], ids=lambda text: text[:30])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "code", "word"),
+    [
+        ("Jobs of Acme,,,\nid,title,city,url\n", "bad_header", "the header must be the first line"),
+        (",", "empty_file", "no header"),
+        (",,\n\n, ,", "empty_file", "no header"),
+        ('id,title\n1,"a\n', "truncated", "quote"),
+        ('id,"title\n', "truncated", "quote"),
+        ("id," + ",".join(f"c{n}" for n in range(1000)) + "\n", "limit_exceeded", "columns"),
+        ('id,title\n1,"' + "x\n" * 17 * MB, "limit_exceeded", "quote"),
+    ],
+    ids=lambda text: text[:30],
+)
 def test_a_faulty_csv_fails_with_its_reason(text, code, word):
     error = fault(text)
     assert error.code == code
@@ -117,13 +121,16 @@ def test_a_delimiter_setting_wins():
 # -- columns without a name, and of one name ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", [
-    "id,title,\n1,a,\n2,b,\n",
-    "id,title,,,,,\n1,a,,,,,\n2,b,,,,,\n",
-    "id,title,\n1,a\n2,b\n",
-    "id,,title\n1,,a\n2, ,b\n",
-    "id;title;\r\n1;a;\r\n2;b;",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,title,\n1,a,\n2,b,\n",
+        "id,title,,,,,\n1,a,,,,,\n2,b,,,,,\n",
+        "id,title,\n1,a\n2,b\n",
+        "id,,title\n1,,a\n2, ,b\n",
+        "id;title;\r\n1;a;\r\n2;b;",
+    ],
+)
 def test_columns_without_a_name_and_without_values_are_no_columns(text):
     reader, got = read(text)
     assert got == [({"id": "1", "title": "a"}, None), ({"id": "2", "title": "b"}, None)]

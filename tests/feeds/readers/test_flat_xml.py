@@ -75,26 +75,32 @@ def test_what_is_read_without_lxml_is_what_lxml_reads(content):
         assert as_lists == texts_by_lxml(data)
 
 
-@pytest.mark.parametrize(("record", "texts"), [
-    ("<job><a>1</a> <b><![CDATA[<p>2]]>3</b><a/><a>4</a></job>", {"a": ["1", "", "4"], "b": "<p>23"}),
-    ("<job>text<a>&amp;&#65;</a></job>", {"a": "&A"}),
-    ("<job>\n<a>1</a>\n<b><![CDATA[<p>2]></p>]]></b><c></c></job>", {"a": "1", "b": "<p>2]></p>", "c": ""}),
-    ("<job><a>1</a><a>2</a></job>", {"a": ["1", "2"]}),
-    ("<job></job>", {}),
-    ("<job/>", {}),
-    ("<job><a>" + "x" * 40_000 + "</a></job>", {"a": "x" * 40_000}),
-    ("<job><a>" + "x" * 60_000 + "</a></job>", None),
-    ("<job><" + "x" * 60_000 + "/></job>", None),
-    ("<job><a><b>1</b></a></job>", None),
-    ("<job id='1'><a>1</a></job>", None),
-    ("<job><a id='1'>1</a></job>", None),
-    ("<job><p:a>1</p:a></job>", None),
-    ("<job xmlns='u'><a>1</a></job>", None),
-    ("<job><a>&eacute;</a></job>", None),
-    ("<job><a>1</a></job><job/>", None),
-    ("<job><a>1</a>", None),
-    ("<job><a>\xff</a></job>", None),  # not UTF-8
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("record", "texts"),
+    [
+        ("<job><a>1</a> <b><![CDATA[<p>2]]>3</b><a/><a>4</a></job>", {"a": ["1", "", "4"], "b": "<p>23"}),
+        ("<job>text<a>&amp;&#65;</a></job>", {"a": "&A"}),
+        (
+            "<job>\n<a>1</a>\n<b><![CDATA[<p>2]></p>]]></b><c></c></job>",
+            {"a": "1", "b": "<p>2]></p>", "c": ""},
+        ),
+        ("<job><a>1</a><a>2</a></job>", {"a": ["1", "2"]}),
+        ("<job></job>", {}),
+        ("<job/>", {}),
+        ("<job><a>" + "x" * 40_000 + "</a></job>", {"a": "x" * 40_000}),
+        ("<job><a>" + "x" * 60_000 + "</a></job>", None),
+        ("<job><" + "x" * 60_000 + "/></job>", None),
+        ("<job><a><b>1</b></a></job>", None),
+        ("<job id='1'><a>1</a></job>", None),
+        ("<job><a id='1'>1</a></job>", None),
+        ("<job><p:a>1</p:a></job>", None),
+        ("<job xmlns='u'><a>1</a></job>", None),
+        ("<job><a>&eacute;</a></job>", None),
+        ("<job><a>1</a></job><job/>", None),
+        ("<job><a>1</a>", None),
+        ("<job><a>\xff</a></job>", None),  # not UTF-8
+    ],
+)
 def test_only_records_of_texts_are_read_without_lxml(record, texts):
     assert texts_of(record.encode("latin-1" if "\xff" in record else "utf-8")) == texts
 

@@ -72,28 +72,34 @@ def test_a_list_in_place_of_an_object_of_records_is_read_and_none_is_an_empty_fe
     assert items(f'{{"jobs": {text}}}', ReadSpec(records="jobs.*")) == found
 
 
-@pytest.mark.parametrize(("member", "code"), [
-    ('"a": {"b": 1, "b": 2}', "invalid_json"),
-    ('"\\ud800": {}', "invalid_characters"),
-    ('"total": 2', "wrong_type"),
-    ('"a": ["b"]', "wrong_type"),
-    ('"a": {"b": "' + "x" * MB + '"}', "too_long"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("member", "code"),
+    [
+        ('"a": {"b": 1, "b": 2}', "invalid_json"),
+        ('"\\ud800": {}', "invalid_characters"),
+        ('"total": 2', "wrong_type"),
+        ('"a": ["b"]', "wrong_type"),
+        ('"a": {"b": "' + "x" * MB + '"}', "too_long"),
+    ],
+)
 def test_a_member_that_is_not_a_record_is_a_rejected_row(member, code):
     _, got = read(f'{{"1": {{"a": 1}}, {member}, "2": {{"a": 2}}}}', ReadSpec(format="json", records="*"))
     assert [problem for _, problem in got] == [None, code, None]
 
 
-@pytest.mark.parametrize(("text", "code"), [
-    ('{"jobs": {"1": {"a": 1}, "2": {', "truncated"),
-    ('{"jobs": {"1": {"a": 1}', "truncated"),
-    ('{"jobs": {"1": {"a": 1}}', "truncated"),
-    ('{"jobs": {"1": {"a": 1},}}', "not_well_formed"),
-    ('{"jobs": {"1": {"a": 1} "2": {}}}', "not_well_formed"),
-    ('{"jobs": {"1" {"a": 1}}}', "not_well_formed"),
-    ('{"jobs": {"1\x00": {"a": 1}}}', "not_well_formed"),
-    ('{"jobs": {"1": {"a": 1}, {"a": 2}}}', "not_well_formed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('{"jobs": {"1": {"a": 1}, "2": {', "truncated"),
+        ('{"jobs": {"1": {"a": 1}', "truncated"),
+        ('{"jobs": {"1": {"a": 1}}', "truncated"),
+        ('{"jobs": {"1": {"a": 1},}}', "not_well_formed"),
+        ('{"jobs": {"1": {"a": 1} "2": {}}}', "not_well_formed"),
+        ('{"jobs": {"1" {"a": 1}}}', "not_well_formed"),
+        ('{"jobs": {"1\x00": {"a": 1}}}', "not_well_formed"),
+        ('{"jobs": {"1": {"a": 1}, {"a": 2}}}', "not_well_formed"),
+    ],
+)
 def test_a_faulty_object_of_records_fails_with_its_reason(text, code):
     assert fault(text, ReadSpec(records="jobs.*")).code == code
 
@@ -121,20 +127,23 @@ def test_json_numbers_are_exact():
     assert str(item["d"]) == "0.10"
 
 
-@pytest.mark.parametrize(("element", "code"), [
-    ('{"a": 1, "a": 2}', "invalid_json"),
-    ('{"a": {"b": 1, "b" : 2}}', "invalid_json"),
-    ('{"a": NaN}', "invalid_json"),
-    ('{"a": -Infinity}', "invalid_json"),
-    ('{"a": "\\ud800"}', "invalid_characters"),
-    ('{"\\udc00": 1}', "invalid_characters"),
-    ('"text"', "wrong_type"),
-    ("null", "wrong_type"),
-    ("17", "wrong_type"),
-    ("[{}]", "wrong_type"),
-    ('{"a": ' + "[" * 70 + "]" * 70 + "}", "too_deep"),
-    ('{"a": "' + "x" * MB + '"}', "too_long"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("element", "code"),
+    [
+        ('{"a": 1, "a": 2}', "invalid_json"),
+        ('{"a": {"b": 1, "b" : 2}}', "invalid_json"),
+        ('{"a": NaN}', "invalid_json"),
+        ('{"a": -Infinity}', "invalid_json"),
+        ('{"a": "\\ud800"}', "invalid_characters"),
+        ('{"\\udc00": 1}', "invalid_characters"),
+        ('"text"', "wrong_type"),
+        ("null", "wrong_type"),
+        ("17", "wrong_type"),
+        ("[{}]", "wrong_type"),
+        ('{"a": ' + "[" * 70 + "]" * 70 + "}", "too_deep"),
+        ('{"a": "' + "x" * MB + '"}', "too_long"),
+    ],
+)
 @pytest.mark.parametrize("lines", [False, True])
 def test_a_json_record_that_cannot_be_read_is_a_rejected_row(element, code, lines):
     parts = ['{"id": 1}', element, '{"id": 2}']
@@ -144,25 +153,28 @@ def test_a_json_record_that_cannot_be_read_is_a_rejected_row(element, code, line
     assert [value for value, _ in got][::2] == [{"id": 1}, {"id": 2}]
 
 
-@pytest.mark.parametrize(("text", "code"), [
-    ('[{"id": 1}, {"id": 2', "truncated"),
-    ('[{"id": 1},', "truncated"),
-    ('[{"id": 1}', "truncated"),
-    ("[", "truncated"),
-    ('{"jobs": [{"id": 1}]', "truncated"),
-    ('{"jobs": [{"id": 1}], "x": {', "truncated"),
-    ('[{"id": 1},]', "not_well_formed"),
-    ('[{"id": 1} {"id": 2}]', "not_well_formed"),
-    ('[{"id": 1, }]', "not_well_formed"),
-    ('[{"id": 1}] x', "not_well_formed"),
-    ('[{"id": 1}][{"id": 2}]', "not_well_formed"),
-    ('{"jobs": [{"id": 1}], "jobs": [{"id": 2}]}', "not_well_formed"),
-    ('{"jobs": [{"id": 1}] "x"}', "not_well_formed"),
-    ("[01]", "not_well_formed"),
-    ('[{"id": ' + "[" * 100_000, "truncated"),
-    ('{"x": ' + "[" * 100 + "]" * 100 + ', "jobs": []}', "limit_exceeded"),
-    ('{"id": 1}\n{"id": 2', "truncated"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('[{"id": 1}, {"id": 2', "truncated"),
+        ('[{"id": 1},', "truncated"),
+        ('[{"id": 1}', "truncated"),
+        ("[", "truncated"),
+        ('{"jobs": [{"id": 1}]', "truncated"),
+        ('{"jobs": [{"id": 1}], "x": {', "truncated"),
+        ('[{"id": 1},]', "not_well_formed"),
+        ('[{"id": 1} {"id": 2}]', "not_well_formed"),
+        ('[{"id": 1, }]', "not_well_formed"),
+        ('[{"id": 1}] x', "not_well_formed"),
+        ('[{"id": 1}][{"id": 2}]', "not_well_formed"),
+        ('{"jobs": [{"id": 1}], "jobs": [{"id": 2}]}', "not_well_formed"),
+        ('{"jobs": [{"id": 1}] "x"}', "not_well_formed"),
+        ("[01]", "not_well_formed"),
+        ('[{"id": ' + "[" * 100_000, "truncated"),
+        ('{"x": ' + "[" * 100 + "]" * 100 + ', "jobs": []}', "limit_exceeded"),
+        ('{"id": 1}\n{"id": 2', "truncated"),
+    ],
+)  # fmt: skip
 def test_a_faulty_json_file_fails_with_its_reason(text, code):
     error = fault(text)
     assert error.code == code or (code == "truncated" and "[[[" in text and error.code == "limit_exceeded")
@@ -173,14 +185,17 @@ def test_a_json_line_that_does_not_parse_is_a_rejected_row_and_no_more():
     assert [code for _, code in got] == [None, "invalid_json", None, "invalid_json"]
 
 
-@pytest.mark.parametrize(("before", "found"), [
-    ('"id": "7", ', {"id": "7"}),
-    ('"a": {"id": 1}, "id": 7.50, "t": "x\\"y"\n, ', {"id": Decimal("7.50"), "t": 'x"y'}),
-    ('"id": "1", "id": "2", ', {"id": "1"}),
-    ('"id": NaN, ', None),
-    ('"id" "7", ', None),
-    ("", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [
+        ('"id": "7", ', {"id": "7"}),
+        ('"a": {"id": 1}, "id": 7.50, "t": "x\\"y"\n, ', {"id": Decimal("7.50"), "t": 'x"y'}),
+        ('"id": "1", "id": "2", ', {"id": "1"}),
+        ('"id": NaN, ', None),
+        ('"id" "7", ', None),
+        ("", None),
+    ],
+)
 @pytest.mark.parametrize("after", ['"id": 9', '"é": 1', '"'])
 def test_a_record_that_is_too_long_has_the_members_that_it_begins_with(before, found, after):
     raw = f'{{{before}"text": "{"x" * 1000}", {after}}}'.encode()

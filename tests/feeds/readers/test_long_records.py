@@ -71,15 +71,18 @@ def test_a_header_that_is_longer_than_a_record_fails_the_file():
     assert fault(f"id,t{'x' * MB}\n1,a\n").code == "limit_exceeded"
 
 
-@pytest.mark.parametrize(("text", "code"), [
-    ('[{"id": "1"}, {"t": ["%s" 1]}]', "not_well_formed"),
-    ('[{"id": "1"}, {"t": "%s", }]', "not_well_formed"),
-    ('[{"id": "1"}, {"t": "%s"} {}]', "not_well_formed"),
-    ('[{"id": "1"}, "%s" {}]', "not_well_formed"),
-    ('[{"id": "1"}, {"t": "%s"', "truncated"),
-    ('[{"id": "1"}, {"t": "%s", "u": [[', "truncated"),
-    ('{"jobs": {"a": {"id": "1"}, "b": {"t": "%s"}, {}}}', "not_well_formed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('[{"id": "1"}, {"t": ["%s" 1]}]', "not_well_formed"),
+        ('[{"id": "1"}, {"t": "%s", }]', "not_well_formed"),
+        ('[{"id": "1"}, {"t": "%s"} {}]', "not_well_formed"),
+        ('[{"id": "1"}, "%s" {}]', "not_well_formed"),
+        ('[{"id": "1"}, {"t": "%s"', "truncated"),
+        ('[{"id": "1"}, {"t": "%s", "u": [[', "truncated"),
+        ('{"jobs": {"a": {"id": "1"}, "b": {"t": "%s"}, {}}}', "not_well_formed"),
+    ],
+)
 def test_what_is_wrong_in_a_long_json_record_still_fails_the_file(text, code):
     assert fault(text % ("x" * 3 * MB)).code == code
 

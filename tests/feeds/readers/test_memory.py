@@ -76,10 +76,13 @@ def peak(path, name, rows, known):
     return map(int, python(READ, path, known).split())
 
 
-@pytest.mark.parametrize(("name", "known"), [
-    *some([(name, known) for name in SHAPES for known in ("known", "unknown")], 6),
-    *some([(name, "unknown") for name in ("xlsx", "gz", "zip")], 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        *some([(name, known) for name in SHAPES for known in ("known", "unknown")], 6),
+        *some([(name, "unknown") for name in ("xlsx", "gz", "zip")], 2),
+    ],
+)
 def test_ten_times_the_rows_take_no_more_memory(tmp_path, name, known):
     rows, small = peak(tmp_path / f"few.{name}", name, 2_000, known)
     more, large = peak(tmp_path / f"many.{name}", name, 20_000, known)

@@ -18,12 +18,15 @@ def test_records_know_their_place():
     assert [(r.number, r.line) for r in reader] == [(1, 4), (2, 7), (3, 7)]
 
 
-@pytest.mark.parametrize("text", [
-    "id,Syncd_Errors\n1,x\n",
-    '[{"id": 1, "syncd_errors": []}]',
-    '{"id": 1}\n{"id": 2, "syncd_errors": "x"}\n',
-    '<jobs><job syncd_errors="x"><id>1</id></job></jobs>',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,Syncd_Errors\n1,x\n",
+        '[{"id": 1, "syncd_errors": []}]',
+        '{"id": 1}\n{"id": 2, "syncd_errors": "x"}\n',
+        '<jobs><job syncd_errors="x"><id>1</id></job></jobs>',
+    ],
+)
 def test_the_marks_of_corrected_rows_are_seen_even_when_the_rows_are_known(text):
     assert read(text)[0].mended
     assert read(text, known={*digests(text)}.intersection)[0].mended

@@ -87,14 +87,17 @@ def test_the_first_sheet_that_is_shown_is_read_unless_one_is_named():
     assert (error.code, "'Lists', 'Jobs'" in error.detail) == ("no_records_path", True)
 
 
-@pytest.mark.parametrize(("other", "spec", "withheld"), [
-    (HEAD + row(3, "z"), ReadSpec(), True),
-    (row("Toronto") + HEAD + row(3, "z"), ReadSpec(), True),
-    (HEAD + row(3, "z"), ReadSpec(sheet="Jobs"), False),  # somebody has chosen
-    (HEAD, ReadSpec(), False),
-    (row("Code", "Meaning") + row(1, "Full time"), ReadSpec(), False),
-    ("", ReadSpec(), False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("other", "spec", "withheld"),
+    [
+        (HEAD + row(3, "z"), ReadSpec(), True),
+        (row("Toronto") + HEAD + row(3, "z"), ReadSpec(), True),
+        (HEAD + row(3, "z"), ReadSpec(sheet="Jobs"), False),  # somebody has chosen
+        (HEAD, ReadSpec(), False),
+        (row("Code", "Meaning") + row(1, "Full time"), ReadSpec(), False),
+        ("", ReadSpec(), False),
+    ],
+)
 def test_a_second_sheet_with_the_same_columns_withholds_archiving(other, spec, withheld):
     reader = reader_of(
         book(

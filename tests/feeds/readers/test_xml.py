@@ -7,7 +7,10 @@ from syncd.feeds.readers import ReadSpec
 from tests.feeds.readers.reading import MB, X, fault, items, read
 
 XML_GOOD = {
-    "indeed": (f"{X}\n<source><publisher>P</publisher><job><id>1</id></job><job><id>2</id></job></source>", ["1", "2"]),
+    "indeed": (
+        f"{X}\n<source><publisher>P</publisher><job><id>1</id></job><job><id>2</id></job></source>",
+        ["1", "2"],
+    ),
     "native": ("<jobs><job><id>1</id></job></jobs>", ["1"]),
     "other case": ("<Jobs><Job><id>1</id></Job></Jobs>", ["1"]),
     "deeper": ("<source><jobs><job><id>1</id></job></jobs></source>", ["1"]),
@@ -18,22 +21,35 @@ XML_GOOD = {
     "banner of blank lines": (f"\n \n{X}<jobs><job><id>1</id></job></jobs>", ["1"]),
     "byte order mark": (f"\ufeff{X}<jobs><job><id>1</id></job></jobs>", ["1"]),
     "html entities": ("<jobs><job><id>a&nbsp;b&eacute;&amp;&#65;</id></job></jobs>", ["a\xa0bé&A"]),
-    "an entity in CDATA is text": ("<jobs><job><id><![CDATA[&nbsp;&foo;]]></id></job></jobs>", ["&nbsp;&foo;"]),
+    "an entity in CDATA is text": (
+        "<jobs><job><id><![CDATA[&nbsp;&foo;]]></id></job></jobs>",
+        ["&nbsp;&foo;"],
+    ),
     "an entity in a comment is none": ("<jobs><!-- &foo; --><job><id>1</id></job></jobs>", ["1"]),
-    "an end tag in CDATA": ("<jobs><job><id><![CDATA[</job>]]></id></job><job><id>2</id></job></jobs>", ["</job>", "2"]),
+    "an end tag in CDATA": (
+        "<jobs><job><id><![CDATA[</job>]]></id></job><job><id>2</id></job></jobs>",
+        ["</job>", "2"],
+    ),
     "a record in a comment": ("<jobs><!--<job><id>0</id></job>--><job><id>1</id></job></jobs>", ["1"]),
     "a comment inside text": ("<jobs><job><id>a<!-- x -->b</id></job></jobs>", ["ab"]),
     "bare document type": ("<!DOCTYPE jobs><jobs><job><id>1</id></job></jobs>", ["1"]),
     "empty element": ("<jobs><job/><job><id>1</id></job></jobs>", [None, "1"]),
     "space in the end tag": ("<jobs><job><id>1</id></job ><job><id>2</id></job></jobs>", ["1", "2"]),
-    "nested same name": ("<jobs><job><id>1</id><job><id>x</id></job></job><job><id>2</id></job></jobs>", ["1", "2"]),
+    "nested same name": (
+        "<jobs><job><id>1</id><job><id>x</id></job></job><job><id>2</id></job></jobs>",
+        ["1", "2"],
+    ),
     "records elsewhere are none": (
-        "<source><job><id>1</id></job><old><job><id>9</id></job></old><job><id>2</id></job></source>", ["1", "2"]),
-    "two containers": ("<source><jobs><job><id>1</id></job></jobs><jobs><job><id>2</id></job></jobs></source>",
-        ["1", "2"]),
+        "<source><job><id>1</id></job><old><job><id>9</id></job></old><job><id>2</id></job></source>",
+        ["1", "2"],
+    ),
+    "two containers": (
+        "<source><jobs><job><id>1</id></job></jobs><jobs><job><id>2</id></job></jobs></source>",
+        ["1", "2"],
+    ),
     "empty and known": ("<source><publisher>P</publisher></source>", []),
     "empty root": ("<jobs/>", []),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", XML_GOOD)
@@ -73,28 +89,39 @@ def test_a_faulty_xml_file_fails_with_its_reason_and_line(name):
     assert (error.code, error.line) == (code, line)
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("<jobs><job><id>a & b</id></job></jobs>", "a bare & (write &amp;)"),
-    ("<jobs><job><id>1 < 2</id></job></jobs>", "a bare < (write &lt;)"),
-    ("<jobs><job><id>\x01</id></job></jobs>", "the character with number 1, which XML does not allow"),
-    ("<jobs><job><id>&#2;</id></job></jobs>", "the character with number 2, which XML does not allow"),
-    ("<jobs><job><id><![CDATA[a\x0bb]]></id></job></jobs>", "the character with number 11, which XML does not allow"),
-    ("<jobs>\n<job><id>1</name></job></jobs>", "<id> is ended by </name>"),
-    ("<jobs><job><id>1", "the file ends inside <id>"),
-    ("<jobs><job>" + "<a>" * 70 + "</a>" * 70 + "</job></jobs>", "nested deeper than 64"),
-    ("<jobs><job>" + "<a>" * 300, "elements are nested deeper than 256, the most that an XML parser takes"),
-    ("<jobs/><jobs/>", "there is something after the end of the document ([read] recover = true would leave it out)"),
-    ("<jobs><job><id>" + "x" * 10_100_000, "a text or a name is longer than an XML parser takes (10,000,000 bytes)"),
-], ids=lambda text: text[:30])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<jobs><job><id>a & b</id></job></jobs>", "a bare & (write &amp;)"),
+        ("<jobs><job><id>1 < 2</id></job></jobs>", "a bare < (write &lt;)"),
+        ("<jobs><job><id>\x01</id></job></jobs>", "the character with number 1, which XML does not allow"),
+        ("<jobs><job><id>&#2;</id></job></jobs>", "the character with number 2, which XML does not allow"),
+        ("<jobs><job><id><![CDATA[a\x0bb]]></id></job></jobs>", "the character with number 11, which XML does not allow"),
+        ("<jobs>\n<job><id>1</name></job></jobs>", "<id> is ended by </name>"),
+        ("<jobs><job><id>1", "the file ends inside <id>"),
+        ("<jobs><job>" + "<a>" * 70 + "</a>" * 70 + "</job></jobs>", "nested deeper than 64"),
+        ("<jobs><job>" + "<a>" * 300, "elements are nested deeper than 256, the most that an XML parser takes"),
+        ("<jobs/><jobs/>", "there is something after the end of the document ([read] recover = true would leave it out)"),
+        (
+            "<jobs><job><id>" + "x" * 10_100_000,
+            "a text or a name is longer than an XML parser takes (10,000,000 bytes)",
+        ),
+    ],
+    ids=lambda text: text[:30],
+)  # fmt: skip
 def test_what_is_wrong_with_an_xml_file_is_said_in_one_plain_line(text, words):
     assert fault(text, limits=FeedLimits(text=32 * MB)).detail == words
 
 
-@pytest.mark.parametrize(("data", "words"), [
-    (b"id,city\n1,\x90\n", "the byte 0x90 is not text in Windows-1252 (or the one-byte encoding that was named)"),
-    ("id,city\n1,a\n".encode("utf-16")[:-1], "the file ends within a character of UTF-16-LE"),
-    (b'{"id": 1}\n{"id": "2', "the last line has no end and does not parse: unterminated string starting at column 8"),
-], ids=["no character", "half a character", "half a line"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"id,city\n1,\x90\n", "the byte 0x90 is not text in Windows-1252 (or the one-byte encoding that was named)"),
+        ("id,city\n1,a\n".encode("utf-16")[:-1], "the file ends within a character of UTF-16-LE"),
+        (b'{"id": 1}\n{"id": "2', "the last line has no end and does not parse: unterminated string starting at column 8"),
+    ],
+    ids=["no character", "half a character", "half a line"],
+)  # fmt: skip
 def test_what_is_wrong_with_a_text_is_said_in_words_and_not_in_a_codec_s(data, words):
     assert fault(data).detail == words
 

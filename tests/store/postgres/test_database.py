@@ -180,7 +180,18 @@ def test_a_text_with_nul_is_found_nowhere(store, employer, board):
 
 
 #: Texts that the form in which rows are copied writes otherwise.
-TEXTS = ["tab\t", "line\nfeed\r\n", "back\\slash", "\\N", "\\.", "é😀\u2028", "''\"{}", "NULL", " ", "$1 %s"]
+TEXTS = [
+    "tab\t",
+    "line\nfeed\r\n",
+    "back\\slash",
+    "\\N",
+    "\\.",
+    "é😀\u2028",
+    "''\"{}",
+    "NULL",
+    " ",
+    "$1 %s",
+]
 
 
 def test_many_rows_are_copied_as_one_by_one(board, store, employer):
@@ -223,15 +234,18 @@ def test_of_many_rows_none_is_kept_if_one_has_the_key_of_another_row(store, empl
     assert rows_in(path, entries) == [(COPIED,)]
 
 
-@pytest.mark.parametrize(("text", "copied"), [
-    ("INSERT INTO t (a, b) VALUES ($1, $2)", "COPY t (a, b) FROM STDIN"),
-    ("INSERT INTO t (a, b) VALUES ($2, $1)", None),
-    ("INSERT INTO t (a, b) VALUES ($1, 0)", None),
-    ("INSERT INTO t (a, b) VALUES ($1, $1)", None),
-    ("INSERT INTO t (a) VALUES ($1) RETURNING t.a", None),
-    ("INSERT INTO t (a) VALUES ($1) ON CONFLICT DO NOTHING", None),
-    ("UPDATE t SET a = $1", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "copied"),
+    [
+        ("INSERT INTO t (a, b) VALUES ($1, $2)", "COPY t (a, b) FROM STDIN"),
+        ("INSERT INTO t (a, b) VALUES ($2, $1)", None),
+        ("INSERT INTO t (a, b) VALUES ($1, 0)", None),
+        ("INSERT INTO t (a, b) VALUES ($1, $1)", None),
+        ("INSERT INTO t (a) VALUES ($1) RETURNING t.a", None),
+        ("INSERT INTO t (a) VALUES ($1) ON CONFLICT DO NOTHING", None),
+        ("UPDATE t SET a = $1", None),
+    ],
+)
 def test_only_an_insert_of_its_parameters_in_order_is_copied(text, copied):
     assert as_copy(text, [None] * COPIED) == copied
     assert as_copy(text, [None] * (COPIED - 1)) is None
@@ -283,13 +297,16 @@ def test_the_index_is_made_again_when_the_store_is_opened_and_done_without_where
     change(path, f"DROP OWNED BY {user}; DROP ROLE {user}")
 
 
-@pytest.mark.parametrize(("url", "words"), [
-    ("postgresql://u:s3cret@[/d", "the address of the store is not postgresql://USER:PASSWORD@HOST"),
-    ("postgresql://u:s3cret%zz@h/d", "the address of the store is not"),
-    ("postgresql://u:s3cret@h/d?nonsense=1", "the address of the store is not"),
-    ("postgresql://u:s3cret@/d?host=/nowhere", "the server cannot be reached"),
-    ("postgresql://u:s3cret@127.0.0.1:1/d", "the server cannot be reached"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("postgresql://u:s3cret@[/d", "the address of the store is not postgresql://USER:PASSWORD@HOST"),
+        ("postgresql://u:s3cret%zz@h/d", "the address of the store is not"),
+        ("postgresql://u:s3cret@h/d?nonsense=1", "the address of the store is not"),
+        ("postgresql://u:s3cret@/d?host=/nowhere", "the server cannot be reached"),
+        ("postgresql://u:s3cret@127.0.0.1:1/d", "the server cannot be reached"),
+    ],
+)
 def test_an_address_that_leads_nowhere_is_an_error_without_the_password(url, words):
     with pytest.raises(StoreError, match=words) as caught:
         Store.open(url, timezone=TORONTO)

@@ -92,11 +92,14 @@ def test_the_index_counts_many_jobs_and_the_list_shows_them(board, store, employ
     )
 
 
-@pytest.mark.parametrize("statement", [
-    search_index._COUNT,
-    search_index._WALK.format(search_index._FORWARDS),
-    search_index._WALK.format(search_index._BACKWARDS),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "statement",
+    [
+        search_index._COUNT,
+        search_index._WALK.format(search_index._FORWARDS),
+        search_index._WALK.format(search_index._BACKWARDS),
+    ],
+)
 def test_a_look_at_each_job_reads_the_index_of_the_list_alone(store, statement):
     """The rows of the jobs are fifty times as large."""
     values = {"employer": 1, "feed": 1, "term": "a", "status": "draft", "take": 10, "skip": 0}

@@ -79,11 +79,14 @@ def test_a_partner_who_still_writes_to_a_claimed_file_delays_only_his_own(arriva
 # -- names and renames ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [
-    b"0123abcd-jobs.json", b"1-jobs.json", b"jobs.json.report.json", b"jobs.json.rejected.json", b"done.json",
-    b"a" * 250 + b".json", b"\xff\xfe\x80.json", b"new\nline.json", b"\x1b[31mred.json", b"-rf.json", b" .json",
-    "\N{RIGHT-TO-LEFT OVERRIDE}nosj.json".encode(), b"%FF.json", b"$(reboot).json",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        b"0123abcd-jobs.json", b"1-jobs.json", b"jobs.json.report.json", b"jobs.json.rejected.json", b"done.json",
+        b"a" * 250 + b".json", b"\xff\xfe\x80.json", b"new\nline.json", b"\x1b[31mred.json", b"-rf.json", b" .json",
+        "\N{RIGHT-TO-LEFT OVERRIDE}nosj.json".encode(), b"%FF.json", b"$(reboot).json",
+    ],
+)  # fmt: skip
 def test_a_file_with_any_name_is_run_and_filed_beside_its_reports(arrival, name):
     feed = arrival.feed()
     feed.folder.mkdir(parents=True, exist_ok=True)

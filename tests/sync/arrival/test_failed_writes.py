@@ -34,12 +34,15 @@ def run_file(arrival: Arrival, content: object) -> Run:
 
 
 @pytest.mark.parametrize("how", ["ABORT", "FAIL", "ROLLBACK"])
-@pytest.mark.parametrize(("when", "case"), [
-    ("INSERT ON job WHEN NEW.reference_id = 'new'", ("new", "updated")),
-    ("INSERT ON feed_job WHEN NEW.reference_id = 'new'", ("new", "updated")),
-    ("INSERT ON history WHEN NEW.reference_id = 'new'", ("new", "updated")),
-    ("UPDATE ON job WHEN NEW.reference_id = 'r1'", ("r1", "created")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("when", "case"),
+    [
+        ("INSERT ON job WHEN NEW.reference_id = 'new'", ("new", "updated")),
+        ("INSERT ON feed_job WHEN NEW.reference_id = 'new'", ("new", "updated")),
+        ("INSERT ON history WHEN NEW.reference_id = 'new'", ("new", "updated")),
+        ("UPDATE ON job WHEN NEW.reference_id = 'r1'", ("r1", "created")),
+    ],
+)
 def test_a_row_that_the_store_refuses_is_rejected_and_holds_the_archiving(arrival, tmp_path, when, case, how):
     board, feed = arrival.board, arrival.feed()
     reference, action = case

@@ -113,16 +113,19 @@ def test_a_file_with_the_name_of_an_unfinished_one_is_never_taken(inbox, clock, 
     assert never_taken(name)
 
 
-@pytest.mark.parametrize("name", [
-    "~$jobs.xlsx",
-    ".~lock.jobs.ods#",
-    "desktop.ini",
-    "Desktop.ini",
-    "Thumbs.db",
-    "Icon\r",
-    "jobs.csv.lnk",
-    "Careers.URL",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "~$jobs.xlsx",
+        ".~lock.jobs.ods#",
+        "desktop.ini",
+        "Desktop.ini",
+        "Thumbs.db",
+        "Icon\r",
+        "jobs.csv.lnk",
+        "Careers.URL",
+    ],
+)
 def test_a_file_that_a_desktop_or_an_office_program_leaves_behind_is_reported_and_never_taken(
     inbox, clock, name
 ):
@@ -394,12 +397,15 @@ def test_tidy_removes_only_what_dead_processes_left(inbox, clock):
 # -- names ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "kept"), [
-    ("a" * 181, "a" * 180),
-    ("é" * 100, "é" * 90),
-    ("a" + "é" * 90, "a" + "é" * 89),
-    ("short.xml", "short.xml"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("a" * 181, "a" * 180),
+        ("é" * 100, "é" * 90),
+        ("a" + "é" * 90, "a" + "é" * 89),
+        ("short.xml", "short.xml"),
+    ],
+)
 def test_a_name_is_cut_to_180_bytes_between_characters(name, kept):
     assert short_name(name) == kept
 

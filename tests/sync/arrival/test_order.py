@@ -42,14 +42,18 @@ def _held(arrival: Arrival) -> None:
     assert ended(arrival) == {"first.json": "succeeded", "held.json": "held"}
 
 
-@pytest.mark.parametrize(("later", "state", "held"), [
-    (PAGE, "failed", "held"),
-    ([], "held", "held"),
-    (CORRECTED, "succeeded", "held"),
-    ([Arrival.row(f"r{n}") for n in range(1, 7)], "succeeded", "superseded"),
-    ([Arrival.row(f"r{n}", title="Baker") for n in range(3, 7)], "succeeded", "superseded"),
-    ([*ALL_WRONG, Arrival.row("r8", title=None)], "held", "superseded"),
-], ids=["failed", "no records", "corrected rows", "the file before it", "usable", "held"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("later", "state", "held"),
+    [
+        (PAGE, "failed", "held"),
+        ([], "held", "held"),
+        (CORRECTED, "succeeded", "held"),
+        ([Arrival.row(f"r{n}") for n in range(1, 7)], "succeeded", "superseded"),
+        ([Arrival.row(f"r{n}", title="Baker") for n in range(3, 7)], "succeeded", "superseded"),
+        ([*ALL_WRONG, Arrival.row("r8", title=None)], "held", "superseded"),
+    ],
+    ids=["failed", "no records", "corrected rows", "the file before it", "usable", "held"],
+)
 def test_a_held_run_is_superseded_by_a_later_file_that_carries_the_whole_feed_and_has_records(
     arrival, later, state, held
 ):

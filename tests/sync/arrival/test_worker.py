@@ -16,7 +16,13 @@ from syncd.errors import NotFound, StoreBusy
 from syncd.store import runs
 from syncd.sync.drop_file import DropFile
 from syncd.sync.run import Feed, RejectsWriter, Stopped
-from tests.sync.arrival.arrivals import Died, FaultyImporter, claims, names, partly_rejected
+from tests.sync.arrival.arrivals import (
+    Died,
+    FaultyImporter,
+    claims,
+    names,
+    partly_rejected,
+)
 from tests.sync.board import not_none
 from tests.sync.board import report as report_of
 
@@ -161,12 +167,16 @@ def test_a_fault_of_one_feed_does_not_delay_another(arrival):
 # -- faults that pass -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fault", [
-    StoreBusy("locked"),
-    OSError(errno.ENOSPC, "full"),
-    OSError(errno.EROFS, "read-only"),
-    FileNotFoundError(2, "moving"),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "fault",
+    [
+        StoreBusy("locked"),
+        OSError(errno.ENOSPC, "full"),
+        OSError(errno.EROFS, "read-only"),
+        FileNotFoundError(2, "moving"),
+    ],
+    ids=str,
+)
 def test_a_fault_that_can_pass_is_retried_at_once_with_growing_pauses(arrival, fault):
     arrival.feed_with([arrival.row("a")])
     arrival.restart(FaultyImporter(arrival.board.importer, fault, fault, fault))
@@ -207,11 +217,15 @@ def on_folder(name: str) -> Callable[..., bool]:
     return lambda fd: os.readlink(f"/proc/self/fd/{fd}").endswith(name)
 
 
-@pytest.mark.parametrize(("function", "number", "concerns"), [
-    ("fsync", errno.ENOSPC, on_folder(".claimed")),
-    ("fsync", errno.ENOSPC, on_folder("done")),
-    ("dup", errno.EMFILE, lambda fd: True),
-], ids=["claim not durable", "filing not durable", "no free descriptor"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("function", "number", "concerns"),
+    [
+        ("fsync", errno.ENOSPC, on_folder(".claimed")),
+        ("fsync", errno.ENOSPC, on_folder("done")),
+        ("dup", errno.EMFILE, lambda fd: True),
+    ],
+    ids=["claim not durable", "filing not durable", "no free descriptor"],
+)
 def test_each_file_is_run_once_in_its_order_and_filed_though_a_call_fails(
     arrival, monkeypatch, function, number, concerns
 ):

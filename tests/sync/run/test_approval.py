@@ -51,27 +51,70 @@ def older_rows(board: Board) -> list[Row]:
 
 
 CASES = {
-    "share": HoldCase("archive", "8 of 12 active jobs would be archived",
-        lambda b: [*long_rows(b, 1, 4, confidential=True), b.row("new")], references("r", 4) | {"new"}, 8),
+    "share": HoldCase(
+        "archive",
+        "8 of 12 active jobs would be archived",
+        lambda b: [*long_rows(b, 1, 4, confidential=True), b.row("new")],
+        references("r", 4) | {"new"},
+        8,
+    ),
     "no records": HoldCase("archive", "the file has no records", lambda b: [], set(), 12),
-    "no reference": HoldCase("archive", "no readable referenceId",
-        lambda b: [*long_rows(b, 1, 10, confidential=True), *[b.row(None)] * 4], references("r", 10), 2),
-    "changed settings": HoldCase("archive", "settings have changed", lambda b: long_rows(b, 1, 10, confidential=True),
-        references("r", 10), 2, toml="grace = 1"),
-    "dates of rows": HoldCase("archive", "12 of 12",
-        lambda b: [*long_rows(b, 1, 6, closeDate="2026-11-15"), *long_rows(b, 7, 9, status="archived"), b.row("new")],
-        {"new"}, 12),
-    "rejected rows": HoldCase("all", "rows were rejected",
+    "no reference": HoldCase(
+        "archive",
+        "no readable referenceId",
+        lambda b: [*long_rows(b, 1, 10, confidential=True), *[b.row(None)] * 4],
+        references("r", 10),
+        2,
+    ),
+    "changed settings": HoldCase(
+        "archive",
+        "settings have changed",
+        lambda b: long_rows(b, 1, 10, confidential=True),
+        references("r", 10),
+        2,
+        toml="grace = 1",
+    ),
+    "dates of rows": HoldCase(
+        "archive",
+        "12 of 12",
+        lambda b: [
+            *long_rows(b, 1, 6, closeDate="2026-11-15"),
+            *long_rows(b, 7, 9, status="archived"),
+            b.row("new"),
+        ],
+        {"new"},
+        12,
+    ),
+    "rejected rows": HoldCase(
+        "all",
+        "rows were rejected",
         lambda b: [*long_rows(b, 1, 4, title=""), *long_rows(b, 5, 10, locations=[]), b.row("new")],
-        references("r", 10) | {"new"}, 2),
-    "changed ids": HoldCase("all", "new again", lambda b: [b.row(f"x{n}", title=f"Cook r{n}") for n in range(1, 13)],
-        references("x", 12), 12),
-    "shifted columns": HoldCase("all", "another title", lambda b: long_rows(b, 1, 11, title="Montréal, QC"),
-        references("r", 11), 1),
-    "shortened texts": HoldCase("all", "half of their text",
-        lambda b: long_rows(b, 1, 11, description="<p>We look</p>"), references("r", 11), 1),
+        references("r", 10) | {"new"},
+        2,
+    ),
+    "changed ids": HoldCase(
+        "all",
+        "new again",
+        lambda b: [b.row(f"x{n}", title=f"Cook r{n}") for n in range(1, 13)],
+        references("x", 12),
+        12,
+    ),
+    "shifted columns": HoldCase(
+        "all",
+        "another title",
+        lambda b: long_rows(b, 1, 11, title="Montréal, QC"),
+        references("r", 11),
+        1,
+    ),
+    "shortened texts": HoldCase(
+        "all",
+        "half of their text",
+        lambda b: long_rows(b, 1, 11, description="<p>We look</p>"),
+        references("r", 11),
+        1,
+    ),
     "older file": HoldCase("all", "a step back in time", older_rows, references("r", 8), 4, first=older_rows),
-}  # fmt: skip
+}
 #: Cases in which the rows that are applied before the approval are confidential.
 CONFIDENTIAL = ("share", "no reference", "changed settings")
 

@@ -79,13 +79,16 @@ def test_a_cell_from_one_record_to_a_later_one_archives_none_of_the_rows_in_it(b
         assert len(board.active()) == 30
 
 
-@pytest.mark.parametrize("text", [
-    "You cook.\nSalt, pepper, oil, vinegar, bread",
-    "A table:\nmon,tue\nwed,thu",
-    "Pay: 10,000 to 20,000\n30,000 to 40,000, and 50,000",
-    "one\n\n\n",
-    "a,,\n,,,,",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You cook.\nSalt, pepper, oil, vinegar, bread",
+        "A table:\nmon,tue\nwed,thu",
+        "Pay: 10,000 to 20,000\n30,000 to 40,000, and 50,000",
+        "one\n\n\n",
+        "a,,\n,,,,",
+    ],
+)
 def test_a_text_of_several_lines_with_commas_goes_in(board, text):
     run = board.deliver(board.feed('preset = "csv"'), table_of(f'"{text}"', "You cook.").encode())
     assert (run.state.value, run.counts.created, run.withheld) == ("succeeded", 2, None)

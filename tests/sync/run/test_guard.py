@@ -123,17 +123,30 @@ def test_a_file_declares_the_number_of_its_records_under_several_names_and_as_te
         assert board.active() == references(1, 4)
 
 
-@pytest.mark.parametrize(("about", "more"), [
-    ({"hasMore": True}, "hasMore"), ({"pageInfo": {"has_next_page": True}}, "has_next_page"),
-    ({"next": "https://acme.example/jobs?page=2"}, "next"), ({"meta": {"next_page": 2}}, "next_page"),
-    ({"page": 1, "pages": 3}, "pages"), ({"meta": {"total_pages": "3"}}, "total_pages"), ({"page": "1 of 3"}, "page"),
-    ({"links": {"next": "/jobs?page=2"}}, "next"), ({"paging": {"next": {"offset": 9}}}, "next"), ({"last": False}, "last"),
-        ({"info": {"more_records": True, "page": 1}}, "more_records"), ({"offset": "itr8/rec5"}, "offset"),
+@pytest.mark.parametrize(
+    ("about", "more"),
+    [
+        ({"hasMore": True}, "hasMore"),
+        ({"pageInfo": {"has_next_page": True}}, "has_next_page"),
+        ({"next": "https://acme.example/jobs?page=2"}, "next"),
+        ({"meta": {"next_page": 2}}, "next_page"),
+        ({"page": 1, "pages": 3}, "pages"),
+        ({"meta": {"total_pages": "3"}}, "total_pages"),
+        ({"page": "1 of 3"}, "page"),
+        ({"links": {"next": "/jobs?page=2"}}, "next"),
+        ({"paging": {"next": {"offset": 9}}}, "next"),
+        ({"last": False}, "last"),
+        ({"info": {"more_records": True, "page": 1}}, "more_records"),
+        ({"offset": "itr8/rec5"}, "offset"),
         ({"done": False}, "done"),
-        ({"moreDataAvailable": True}, "moreDataAvailable"), ({"offset": 0, "info": {"more_records": False}, "done": True}, None),
-    ({"hasMore": False, "next": None, "nextPageToken": ""}, None), ({"filters": {"next": "all"}, "page": True}, None),
-    ({"page": 1, "pages": 1, "last": True, "links": {"next": None}}, None), ({"pages": 2, "total": 10}, None),
-])  # fmt: skip
+        ({"moreDataAvailable": True}, "moreDataAvailable"),
+        ({"offset": 0, "info": {"more_records": False}, "done": True}, None),
+        ({"hasMore": False, "next": None, "nextPageToken": ""}, None),
+        ({"filters": {"next": "all"}, "page": True}, None),
+        ({"page": 1, "pages": 1, "last": True, "links": {"next": None}}, None),
+        ({"pages": 2, "total": 10}, None),
+    ],
+)
 @pytest.mark.parametrize("behind", [True, False])
 def test_a_page_of_a_longer_list_only_adds_and_updates(
     board: Board, about: dict[str, Any], more: str | None, *, behind: bool
@@ -151,11 +164,14 @@ def test_a_page_of_a_longer_list_only_adds_and_updates(
         assert board.active() == references(2, 12)
 
 
-@pytest.mark.parametrize(("before", "behind", "more"), [
-    ("<totalPages>3</totalPages>", "", "totalPages"), ("", "<page>1 of 3</page>", "page"),
-    ("", "<hasMore>true</hasMore>", "hasMore"), ('<link rel="next" href="/jobs?page=2"/>', "", "next"),
-    ("", '<link rel="next" href="/jobs?page=2"/>', "next"), ("<pages>1</pages>", "<hasMore>false</hasMore>", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "behind", "more"),
+    [
+        ("<totalPages>3</totalPages>", "", "totalPages"), ("", "<page>1 of 3</page>", "page"),
+        ("", "<hasMore>true</hasMore>", "hasMore"), ('<link rel="next" href="/jobs?page=2"/>', "", "next"),
+        ("", '<link rel="next" href="/jobs?page=2"/>', "next"), ("<pages>1</pages>", "<hasMore>false</hasMore>", None),
+    ],
+)  # fmt: skip
 def test_xml_may_say_as_well_that_it_is_a_page_of_a_longer_list(
     board: Board, before: str, behind: str, more: str | None
 ) -> None:
@@ -375,16 +391,19 @@ def test_settings_are_compared_with_those_of_a_first_run_whose_rows_went_in_alth
 # -- share and count of what would be archived ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("before", "after", "held"), [
-    (20, 15, False),  # 5 of 20: 25 % is not more than 25 %
-    (20, 14, True),  # 6 of 20
-    (19, 14, True),  # 5 of 19: 26.3 %, and 5 jobs
-    (15, 11, False),  # 4 of 15: 26.7 %, but only 4 jobs
-    (5, 1, False),
-    (5, 0, True),
-    (2, 1, False),
-    (1, 0, True),  # all active jobs
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "after", "held"),
+    [
+        (20, 15, False),  # 5 of 20: 25 % is not more than 25 %
+        (20, 14, True),  # 6 of 20
+        (19, 14, True),  # 5 of 19: 26.3 %, and 5 jobs
+        (15, 11, False),  # 4 of 15: 26.7 %, but only 4 jobs
+        (5, 1, False),
+        (5, 0, True),
+        (2, 1, False),
+        (1, 0, True),  # all active jobs
+    ],
+)
 def test_a_run_that_would_archive_more_than_a_quarter_and_at_least_five_or_all_is_held(
     board: Board, before: int, after: int, held: bool
 ) -> None:
@@ -709,7 +728,10 @@ def test_the_share_of_emptied_rows_is_that_of_all_rows_whose_jobs_were_named_bef
     # known rows count as they did, new rows do not count
     assert outcome(
         board.deliver(feed, [*without[:6], *whole[6:], *json.loads(mapped(13, 40, pay=None))])
-    ) == ("succeeded", None)
+    ) == (
+        "succeeded",
+        None,
+    )
     board.deliver(feed, [*whole, *json.loads(mapped(13, 40, pay=None))])
     archive_all = "max_archive = { percent = 100, jobs = 100 }"
     feed = board.feed(archive_all + MAPPED)
@@ -839,12 +861,15 @@ def test_pay_that_keeps_its_digits_and_gets_another_unit_or_decimal_point_holds_
     assert (words in (run.reason or "")) == (number == 5)
 
 
-@pytest.mark.parametrize(("column", "old", "new", "words"), [
-    ("group", MIXED["group"], ["Healthcare", "Accounting", "Security"], "another category (a code that means"),
-    ("type", ["Full Time", "Part Time"], ["Contract", "Temp"], "another position type"),
-    ("place", MIXED["place"], ["Acme Ltd., ON", "Nova Ltd., NS"], "a place that is not known"),
-    ("group", MIXED["group"][:2], ["Healthcare", "Accounting", "Security"], ""),  # two may become three
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("column", "old", "new", "words"),
+    [
+        ("group", MIXED["group"], ["Healthcare", "Accounting", "Security"], "another category (a code that means"),
+        ("type", ["Full Time", "Part Time"], ["Contract", "Temp"], "another position type"),
+        ("place", MIXED["place"], ["Acme Ltd., ON", "Nova Ltd., NS"], "a place that is not known"),
+        ("group", MIXED["group"][:2], ["Healthcare", "Accounting", "Security"], ""),  # two may become three
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("first", [12, 5])
 def test_other_labels_and_places_that_nobody_knows_hold_everything(
     board: Board, *, column: str, old: list[str], new: list[str], words: str, first: int
@@ -898,16 +923,19 @@ def dated(day: Callable[[int], str]) -> bytes:
     return dump("json", [row | {"until": day(n)} for n, row in enumerate(json.loads(own(1, 12)))])
 
 
-@pytest.mark.parametrize(("day", "words"), [
-    (lambda n: f"2027-01-{(n + 5) % 12 + 10}", "the close date of another job"),
-    (lambda n: f"2027-01-{21 - n}", "the close date of another job"),
-    (lambda n: f"2027-01-{n + 9:02}", "a close date a day earlier, or the same of another year"),
-    (lambda n: f"2028-01-{n + 10}", "a close date a day earlier, or the same of another year"),
-    (lambda n: f"2027-01-{n + 11}", ""),  # as of a feed whose dates are each 30 days ahead
-    (lambda n: f"2027-02-{n + 10}", ""),
-    (lambda n: "2027-03-31", ""),
-    (lambda n: f"2027-01-{n + (9 if n < 6 else 10):02}", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("day", "words"),
+    [
+        (lambda n: f"2027-01-{(n + 5) % 12 + 10}", "the close date of another job"),
+        (lambda n: f"2027-01-{21 - n}", "the close date of another job"),
+        (lambda n: f"2027-01-{n + 9:02}", "a close date a day earlier, or the same of another year"),
+        (lambda n: f"2028-01-{n + 10}", "a close date a day earlier, or the same of another year"),
+        (lambda n: f"2027-01-{n + 11}", ""),  # as of a feed whose dates are each 30 days ahead
+        (lambda n: f"2027-02-{n + 10}", ""),
+        (lambda n: "2027-03-31", ""),
+        (lambda n: f"2027-01-{n + (9 if n < 6 else 10):02}", ""),
+    ],
+)  # fmt: skip
 def test_close_dates_of_other_jobs_or_of_another_year_hold_everything(
     board: Board, day: Callable[[int], str], words: str
 ) -> None:
@@ -938,15 +966,18 @@ def test_values_that_fewer_rows_than_the_limit_lose_are_a_warning(board: Board) 
 ACCENTS = "<p>Un poste d’été à Montréal.</p><p>Repas nº {} inclus.</p><p>Où? Près du métro — c’est idéal!</p>"
 
 
-@pytest.mark.parametrize(("spoil", "words"), [
-    (lambda text: re.sub("[à-ü]", "", text), "texts with accents would lose these"),
-    (lambda text: re.sub("[à-ü]", "?", text), "texts with accents would lose these"),
-    (lambda text: text.replace("é", "Ž").replace("à", "ˆ"), "texts with accents would lose these"),
-    (lambda text: re.sub("<[^>]*>", "", text), "or their paragraphs, or end"),
-    (lambda text: text.replace("’", "'").replace("—", "-"), ""),
-    (lambda text: text.replace("été", "hiver"), ""),
-    (lambda text: f"<b>Prime!</b> {text}", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda text: re.sub("[à-ü]", "", text), "texts with accents would lose these"),
+        (lambda text: re.sub("[à-ü]", "?", text), "texts with accents would lose these"),
+        (lambda text: text.replace("é", "Ž").replace("à", "ˆ"), "texts with accents would lose these"),
+        (lambda text: re.sub("<[^>]*>", "", text), "or their paragraphs, or end"),
+        (lambda text: text.replace("’", "'").replace("—", "-"), ""),
+        (lambda text: text.replace("été", "hiver"), ""),
+        (lambda text: f"<b>Prime!</b> {text}", ""),
+    ],
+)  # fmt: skip
 def test_texts_that_lose_their_accents_or_paragraphs_hold_everything(
     board: Board, spoil: Callable[[str], str], words: str
 ) -> None:
@@ -962,7 +993,9 @@ def test_texts_that_lose_their_accents_or_paragraphs_hold_everything(
         assert outcome(board.deliver(feed, dump("json", before[1:]))) == ("succeeded", None)
 
 
-def test_one_value_is_no_fault_where_few_jobs_had_others_or_the_mapping_gives_it(board: Board) -> None:
+def test_one_value_is_no_fault_where_few_jobs_had_others_or_the_mapping_gives_it(
+    board: Board,
+) -> None:
     few, one = board.feed(MAPPED, name="few"), "https://acme.example/"
     board.deliver(few, own(101, 104))
     assert outcome(board.deliver(few, own(101, 104, link=one))) == ("succeeded", None)

@@ -52,7 +52,9 @@ def long_texts(count: int, characters: int) -> bytes:
 
 def many_links() -> bytes:
     links = "".join(f'<Relationship Id="r{n}" Type="{RELS}/x" Target="s{n}.xml"/>' for n in range(1_200_000))
-    parts = {"xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{PACKAGE}">{links}</Relationships>'}
+    parts = {
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{PACKAGE}">{links}</Relationships>',
+    }
     return padded(book({"Jobs": HEAD}), parts)
 
 
@@ -76,22 +78,32 @@ LONG, TOO_LONG = [f"<t>{'x' * 400_000}</t>"], [f"<t>{'x' * MB}</t>"]
 WIDE = row(*(f"c{n}" for n in range(1000)))
 #: Name → the file, and a part of what is said of it.
 FILES: dict[str, tuple[Callable[[], bytes], str]] = {
-    "one long text in all cells of a row": (lambda: book({"Jobs": WIDE + shared(999, 2)}, LONG),
-        "a row of more than 8388608 bytes (line 2)"),
-    "one long text in two cells of many rows": (lambda: padded(book({"Jobs": HEAD + shared(2, 300)}, TOO_LONG)),
-        "the record is longer than 1048576 bytes"),
+    "one long text in all cells of a row": (
+        lambda: book({"Jobs": WIDE + shared(999, 2)}, LONG),
+        "a row of more than 8388608 bytes (line 2)",
+    ),
+    "one long text in two cells of many rows": (
+        lambda: padded(book({"Jobs": HEAD + shared(2, 300)}, TOO_LONG)),
+        "the record is longer than 1048576 bytes",
+    ),
     "JSON records of nothing but lists": (empty_lists, "there is no such field"),
     "a long text of its own in each row": (lambda: long_texts(400, 700_000), "there is no column 'note'"),
     "a spreadsheet of a million parts": (many_links, "parts, sheets and styles take more than 8388608 bytes"),
-    "rows of a million cells": (lambda: b"a,b\n" + (b"," * MB + b"1\n") * 40,
-        "the feed uses none of the file's columns: a, b"),
+    "rows of a million cells": (
+        lambda: b"a,b\n" + (b"," * MB + b"1\n") * 40,
+        "the feed uses none of the file's columns: a, b",
+    ),
     "long values that no catalogue has": (long_values, "is not a category of the catalogue"),
     "long descriptions": (long_descriptions, "300 read (300 created)"),
-    "JSON texts in the place of records": (lambda: json.dumps([f"{n}{'x' * MB}" for n in range(200)]).encode(),
-        "a record must be an object"),
-    "one long text in a row of many cells": (lambda: padded(book({"Jobs": HEAD + f"<row>{'<c/>' * MB}</row>" * 20})),
-        "without a row or text"),
-}  # fmt: skip
+    "JSON texts in the place of records": (
+        lambda: json.dumps([f"{n}{'x' * MB}" for n in range(200)]).encode(),
+        "a record must be an object",
+    ),
+    "one long text in a row of many cells": (
+        lambda: padded(book({"Jobs": HEAD + f"<row>{'<c/>' * MB}</row>" * 20})),
+        "without a row or text",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", some(FILES, 2))

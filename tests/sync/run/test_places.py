@@ -57,29 +57,32 @@ def new_places(warnings: Collection[FeedWarning]) -> list[tuple[int | None, str 
     ]
 
 
-@pytest.mark.parametrize(("city", "beside", "place"), [
-    ("London, Ontario", {}, "London, ON"),
-    ("London", {"province": "ON"}, "London, ON"),
-    ("London", {"country": "Canada"}, "London, ON"),
-    ("London", {"country": "ca"}, "London, ON"),
-    ("London, Canada", {}, "London, ON"),
-    ("London N6A 1B2", {}, "London, ON"),
-    ("London", {"postal": "N6A 1B2"}, "London, ON"),
-    ("London", {"postal": "n6a1b2"}, "London, ON"),
-    ("Quebec City", {"country": "Canada"}, "Québec, QC"),
-    ("Québec", {}, "Québec, QC"),
-    ("Petit-Lac-du-Nord, QC", {}, "Petit-Lac-du-Nord, QC"),
-    ("Corner Brook, NL", {}, "Corner Brook, NL"),
-    ("Saint John, NL", {}, "St. John's, NL"),
-    ("Lac-Perdu, NL, Canada", {}, "Lac-Perdu, NL"),
-    ("Lac-Perdu, SK, CA", {}, "Lac-Perdu, SK"),
-    ("Lac-Perdu, CA-SK", {}, "Lac-Perdu, SK"),
-    ("CA-SK-Perdu", {}, "Perdu, SK"),
-    ("Lloydminster, SK", {}, "Lloydminster, SK"),
-    ("Lac-Perdu, SK", {"country": "CA"}, "Lac-Perdu, SK"),
-    ("Lac-Perdu", {"province": "PE", "postal": "C0A 1A0"}, "Lac-Perdu, PE"),
-    ("Lac-Perdu, Newfoundland", {}, "Lac-Perdu, NL"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("city", "beside", "place"),
+    [
+        ("London, Ontario", {}, "London, ON"),
+        ("London", {"province": "ON"}, "London, ON"),
+        ("London", {"country": "Canada"}, "London, ON"),
+        ("London", {"country": "ca"}, "London, ON"),
+        ("London, Canada", {}, "London, ON"),
+        ("London N6A 1B2", {}, "London, ON"),
+        ("London", {"postal": "N6A 1B2"}, "London, ON"),
+        ("London", {"postal": "n6a1b2"}, "London, ON"),
+        ("Quebec City", {"country": "Canada"}, "Québec, QC"),
+        ("Québec", {}, "Québec, QC"),
+        ("Petit-Lac-du-Nord, QC", {}, "Petit-Lac-du-Nord, QC"),
+        ("Corner Brook, NL", {}, "Corner Brook, NL"),
+        ("Saint John, NL", {}, "St. John's, NL"),
+        ("Lac-Perdu, NL, Canada", {}, "Lac-Perdu, NL"),
+        ("Lac-Perdu, SK, CA", {}, "Lac-Perdu, SK"),
+        ("Lac-Perdu, CA-SK", {}, "Lac-Perdu, SK"),
+        ("CA-SK-Perdu", {}, "Perdu, SK"),
+        ("Lloydminster, SK", {}, "Lloydminster, SK"),
+        ("Lac-Perdu, SK", {"country": "CA"}, "Lac-Perdu, SK"),
+        ("Lac-Perdu", {"province": "PE", "postal": "C0A 1A0"}, "Lac-Perdu, PE"),
+        ("Lac-Perdu, Newfoundland", {}, "Lac-Perdu, NL"),
+    ],
+)
 def test_a_place_with_a_word_that_it_is_in_canada_is_taken_without_a_warning(board, city, beside, place):
     run = board.deliver(board.feed(FIELDS), [row("r1", city, **beside)])
     assert run.state == "succeeded"
@@ -87,20 +90,26 @@ def test_a_place_with_a_word_that_it_is_in_canada_is_taken_without_a_warning(boa
     assert warned(board, run) == []
 
 
-@pytest.mark.parametrize(("preset", "content"), [
-    (
-        "indeed",
-        "<source><job><referencenumber>r1</referencenumber><title>Cook</title><city>London</city>"
-        "<postalcode>N6A 1B2</postalcode><description>Cook well.</description>"
-        "<url>https://a.example/1</url></job></source>",
-    ),
-    ("csv", "id,title,city,postal code,description,apply url\nr1,Cook,London,N6A 1B2,Cook well.,https://a.example/1\n"),
-    (
-        "schemaorg",
-        '[{"@type": "JobPosting", "identifier": "r1", "title": "Cook", "description": "Cook well.", "url": '
-        '"https://a.example/1", "jobLocation": {"address": {"addressLocality": "London", "postalCode": "N6A 1B2"}}}]',
-    ),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("preset", "content"),
+    [
+        (
+            "indeed",
+            "<source><job><referencenumber>r1</referencenumber><title>Cook</title><city>London</city>"
+            "<postalcode>N6A 1B2</postalcode><description>Cook well.</description>"
+            "<url>https://a.example/1</url></job></source>",
+        ),
+        (
+            "csv",
+            "id,title,city,postal code,description,apply url\nr1,Cook,London,N6A 1B2,Cook well.,https://a.example/1\n",
+        ),
+        (
+            "schemaorg",
+            '[{"@type": "JobPosting", "identifier": "r1", "title": "Cook", "description": "Cook well.", "url": '
+            '"https://a.example/1", "jobLocation": {"address": {"addressLocality": "London", "postalCode": "N6A 1B2"}}}]',
+        ),
+    ],
+)
 def test_presets_name_the_postal_code(board, preset, content):
     run = board.deliver(board.feed(f'preset = "{preset}"'), content.encode())
     assert places(board, "r1") == ["London, ON"]
@@ -116,13 +125,16 @@ def test_a_bare_city_is_assumed_with_a_warning_that_names_what_was_assumed(board
     assert "London, ON" in warning.detail
 
 
-@pytest.mark.parametrize(("city", "beside", "country"), [
-    ("Amsterdam, NL", {}, "the Netherlands"),
-    ("Lima, pe", {}, "Peru"),
-    ("NL-Utrecht", {}, "the Netherlands"),
-    ("Bratislava (SK)", {}, "Slovakia"),
-    ("Utrecht", {"province": "NL", "postal": "3511 AB"}, "the Netherlands"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("city", "beside", "country"),
+    [
+        ("Amsterdam, NL", {}, "the Netherlands"),
+        ("Lima, pe", {}, "Peru"),
+        ("NL-Utrecht", {}, "the Netherlands"),
+        ("Bratislava (SK)", {}, "Slovakia"),
+        ("Utrecht", {"province": "NL", "postal": "3511 AB"}, "the Netherlands"),
+    ],
+)
 def test_an_unknown_place_with_a_code_that_is_a_countrys_too_is_assumed(board, city, beside, country):
     feed = board.feed(FIELDS)
     run = board.deliver(feed, [row("r1", city, **beside), row("r2", "Laval, QC")])
@@ -157,14 +169,17 @@ def test_a_bare_name_that_is_not_a_known_place_adds_none(board, city, beside):
 STRICT, CANADA = (f'places = "{policy}"\n{FIELDS}' for policy in ("strict", "canada"))
 
 
-@pytest.mark.parametrize(("toml", "city", "beside", "warning", "fault"), [
-    (FIELDS, "London", {"postal": "SW1A 1AA"}, "place_assumed", ""),  # of another country
-    (STRICT, "London", {}, "", "unknown_value"),
-    (STRICT, "London", {"country": "Canada"}, "", ""),
-    (CANADA, "London", {}, "", ""),
-    (CANADA, "Lac-Perdu, NL", {}, "", ""),  # the code is that of the province
-    (CANADA, "255 Greenwich Street", {}, "", "unknown_value"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("toml", "city", "beside", "warning", "fault"),
+    [
+        (FIELDS, "London", {"postal": "SW1A 1AA"}, "place_assumed", ""),  # of another country
+        (STRICT, "London", {}, "", "unknown_value"),
+        (STRICT, "London", {"country": "Canada"}, "", ""),
+        (CANADA, "London", {}, "", ""),
+        (CANADA, "Lac-Perdu, NL", {}, "", ""),  # the code is that of the province
+        (CANADA, "255 Greenwich Street", {}, "", "unknown_value"),
+    ],
+)
 def test_a_feed_says_what_a_bare_city_is(board, toml, city, *, beside, warning, fault):
     run = board.deliver(board.feed(toml), [row(f"r{n}", city, **beside) for n in range(3)])
     assert warned(board, run) == [(warning, f"r{n}") for n in range(3) if warning]
@@ -212,7 +227,8 @@ def rows(assumed: int, certain: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("assumed", "certain", "holds"), [(4, 0, None), (5, 0, "all"), (5, 5, None), (6, 5, "all"), (5, 6, None)]
+    ("assumed", "certain", "holds"),
+    [(4, 0, None), (5, 0, "all"), (5, 5, None), (6, 5, "all"), (5, 6, None)],
 )
 def test_over_half_of_the_rows_with_assumed_places_hold_the_run(board, assumed, certain, holds):
     run = board.deliver(board.feed(FIELDS), rows(assumed, certain))
@@ -266,12 +282,15 @@ def test_the_service_s_own_shape_is_as_the_api_has_it(board):
     assert (run.state, doubts(board, run)) == ("succeeded", [])
 
 
-@pytest.mark.parametrize(("toml", "fault"), [
-    ('places = "europe"\n' + FIELDS, "places: must be canada or strict"),
-    ("places = true\n" + FIELDS, "places: must be canada or strict"),
-    ('places = "canada"\n', "places: has no use"),
-    ('[fields]\nlocations = { from = "l", default = "Nowhere Street" }', "not a known Canadian place"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("toml", "fault"),
+    [
+        ('places = "europe"\n' + FIELDS, "places: must be canada or strict"),
+        ("places = true\n" + FIELDS, "places: must be canada or strict"),
+        ('places = "canada"\n', "places: has no use"),
+        ('[fields]\nlocations = { from = "l", default = "Nowhere Street" }', "not a known Canadian place"),
+    ],
+)
 def test_a_wrong_word_about_places_is_a_fault_of_the_feed_s_file(board, toml, fault):
     with pytest.raises(ConfigError, match=fault):
         board.feed(toml)

@@ -29,12 +29,15 @@ CASES: dict[str, tuple[str, Callable[[Board], Any]]] = {
     "held all": ("", lambda b: [*b.rows(1, 8, title="Chef"), *b.rows(9, 14, title="")]),
     "held settings": ("renew = false", lambda b: b.rows(1, 19)),
     "empty": ("", lambda b: []),
-    "withheld": ("", lambda b: as_xml(b.rows(1, 9, confidential=True), "<expectedJobCount>20</expectedJobCount>")),
+    "withheld": (
+        "",
+        lambda b: as_xml(b.rows(1, 9, confidential=True), "<expectedJobCount>20</expectedJobCount>"),
+    ),
     "warnings": ("", lambda b: [*b.rows(1, 19), b.row("r19", title="Chef"), b.row(None, title="Cook r20")]),
     "rejected": ("", lambda b: [*b.rows(1, 18), *b.rows(19, 20, title="")]),
     "left out": ('[rows]\nskip = { title = "Chef" }', lambda b: [*b.rows(1, 20), b.row("new", title="Chef")]),
     "delta": ('mode = "delta"', lambda b: b.rows(1, 3, title="Chef")),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)

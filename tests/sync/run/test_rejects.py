@@ -128,12 +128,15 @@ def test_no_file_is_written_without_rejected_records(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["source"]
 
 
-@pytest.mark.parametrize(("content", "spec"), [
-    ('title,city\nKoch,Zürich\n"a ""b""\nc",x\n', ReadSpec()),
-    ('title;city\nKoch;Zürich\n"a ""b""\nc";x\n', ReadSpec(format="csv", delimiter=";")),
-    ('title\tcity\nKoch\tZürich\n"a ""b""\nc"\tx\n', ReadSpec(encoding="windows-1252")),
-    ('title|city\nKoch|Zürich\n"a ""b""\nc"|x\n', ReadSpec(encoding="utf-16")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "spec"),
+    [
+        ('title,city\nKoch,Zürich\n"a ""b""\nc",x\n', ReadSpec()),
+        ('title;city\nKoch;Zürich\n"a ""b""\nc";x\n', ReadSpec(format="csv", delimiter=";")),
+        ('title\tcity\nKoch\tZürich\n"a ""b""\nc"\tx\n', ReadSpec(encoding="windows-1252")),
+        ('title|city\nKoch|Zürich\n"a ""b""\nc"|x\n', ReadSpec(encoding="utf-16")),
+    ],
+)
 def test_rejected_csv_records_are_read_with_the_settings_of_the_feed(tmp_path, content, spec):
     path = rejected_file(tmp_path, content.encode(spec.encoding or "utf-8"), spec)
     assert path.name == ".r.rejected.csv"
@@ -149,12 +152,15 @@ def test_a_ragged_row_keeps_its_cells_in_their_columns(tmp_path):
     assert [row[1:] for row in cells] == [["1", "2"], ["1", "2", "3", "4"]]
 
 
-@pytest.mark.parametrize("content", [
-    b"syncd_errors,a\nold,1\n",
-    b'[{"syncd_errors": "old", "a": 1}]',
-    b'<jobs><job a="1" syncd_errors="old"/></jobs>',
-    b"<jobs><job syncd_errors = 'old' a='1'></job></jobs>",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"syncd_errors,a\nold,1\n",
+        b'[{"syncd_errors": "old", "a": 1}]',
+        b'<jobs><job a="1" syncd_errors="old"/></jobs>',
+        b"<jobs><job syncd_errors = 'old' a='1'></job></jobs>",
+    ],
+)
 def test_a_corrected_row_that_is_rejected_again_has_one_mark(tmp_path, content):
     path = rejected_file(tmp_path, content, ReadSpec())
     text = path.read_text(encoding="utf-8")

@@ -36,20 +36,23 @@ def filtered(board: Board, run: Run) -> list[tuple[str, int]]:
     return [(entry["rule"], entry["rows"]) for entry in found]
 
 
-@pytest.mark.parametrize(("rows", "kept"), [
-    ('only = { country = ["CA", "Canada"] }', "abc"),
-    ('only = { country = "ca*" }', "abc"),
-    ('only = [{ country = "canada" }, { status = "OPEN" }]', "abc"),
-    ('only = { country = "ca*", status = "open" }', "a"),
-    ('skip = { status = "closed" }', "abde"),
-    ('skip = [{ status = "fermé" }, { type = ["internal*", "unposted"] }]', "acd"),
-    ('skip = { status = "open", country = "us" }', "abcde"),
-    ('only = { country = "can*" }\nskip = { type = "Internal*" }', "c"),
-    ('skip = { type = "internal*" }', "acde"),
-    ('skip = { "note.kind" = "x" }', "abcd"),
-    ('skip = { filled = "{seats}" }', "abce"),
-    ('skip = { filled = ["{seats}", "1"] }', "abe"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rows", "kept"),
+    [
+        ('only = { country = ["CA", "Canada"] }', "abc"),
+        ('only = { country = "ca*" }', "abc"),
+        ('only = [{ country = "canada" }, { status = "OPEN" }]', "abc"),
+        ('only = { country = "ca*", status = "open" }', "a"),
+        ('skip = { status = "closed" }', "abde"),
+        ('skip = [{ status = "fermé" }, { type = ["internal*", "unposted"] }]', "acd"),
+        ('skip = { status = "open", country = "us" }', "abcde"),
+        ('only = { country = "can*" }\nskip = { type = "Internal*" }', "c"),
+        ('skip = { type = "internal*" }', "acde"),
+        ('skip = { "note.kind" = "x" }', "abcd"),
+        ('skip = { filled = "{seats}" }', "abce"),
+        ('skip = { filled = ["{seats}", "1"] }', "abe"),
+    ],
+)
 def test_what_only_does_not_name_and_what_skip_names_is_left_out(board, rows, kept):
     feed = board.feed(f"[rows]\n{rows}\n{MAPPED}")
     run = board.deliver(
@@ -129,20 +132,23 @@ def test_rows_of_the_service_s_own_shape_are_left_out_as_well(board, form):
     assert filtered(board, run) == [("skip title = cook r2", 1)]
 
 
-@pytest.mark.parametrize(("rows", "fault"), [
-    ("", r"rows: must be a table with only, skip or both"),
-    ("skip = {}", r"rows.skip: must be a table"),
-    ("skip = []", r"rows.skip: must be a table"),
-    ("skip = [{}]", r"rows.skip\[1\]: must be a table"),
-    ("only = { a = [] }", r"rows.only.a: must be a text or a list of texts"),
-    ("only = { a = true }", r"rows.only.a: must be a text or a list of texts"),
-    ("only = { a = 5 }", r"rows.only.a: must be a text or a list of texts"),
-    ('only = { a = ["x", 5] }', r"rows.only.a: must be a text or a list of texts"),
-    ('only = { a = "" }', r"rows.only.a: must be a text or a list of texts"),
-    ('only = "a"', r"rows.only: must be a table"),
-    ('skipp = { a = "x" }', r"rows.skipp: unknown key; did you mean skip"),
-    ('skip = { "a[" = "x" }', r"rows.skip.*a\["),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rows", "fault"),
+    [
+        ("", r"rows: must be a table with only, skip or both"),
+        ("skip = {}", r"rows.skip: must be a table"),
+        ("skip = []", r"rows.skip: must be a table"),
+        ("skip = [{}]", r"rows.skip\[1\]: must be a table"),
+        ("only = { a = [] }", r"rows.only.a: must be a text or a list of texts"),
+        ("only = { a = true }", r"rows.only.a: must be a text or a list of texts"),
+        ("only = { a = 5 }", r"rows.only.a: must be a text or a list of texts"),
+        ('only = { a = ["x", 5] }', r"rows.only.a: must be a text or a list of texts"),
+        ('only = { a = "" }', r"rows.only.a: must be a text or a list of texts"),
+        ('only = "a"', r"rows.only: must be a table"),
+        ('skipp = { a = "x" }', r"rows.skipp: unknown key; did you mean skip"),
+        ('skip = { "a[" = "x" }', r"rows.skip.*a\["),
+    ],
+)
 @pytest.mark.parametrize("mapping", ["", MAPPED], ids=["native", "mapped"])
 def test_a_rule_that_means_nothing_is_a_fault_of_the_feed_s_file(board, rows, fault, mapping):
     with pytest.raises(ConfigError, match=fault):

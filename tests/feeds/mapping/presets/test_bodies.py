@@ -47,12 +47,15 @@ def row_of(preset, item):
     return feed.mapping.row(Record(1, 1, b"", item))
 
 
-@pytest.mark.parametrize(("item", "reference"), [
-    ({"identifier": {"value": 7}}, "7"),
-    ({"identifier": "A-7"}, "A-7"),
-    ({"@id": "urn:7"}, "urn:7"),
-    ({}, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("item", "reference"),
+    [
+        ({"identifier": {"value": 7}}, "7"),
+        ({"identifier": "A-7"}, "A-7"),
+        ({"@id": "urn:7"}, "urn:7"),
+        ({}, None),
+    ],
+)
 def test_the_id_of_a_job_posting_is_found_where_it_may_be(item, reference):
     assert row_of("schemaorg", item).reference_id == reference
     row = row_of("schemaorg", {"url": "https://x.ca/jobs/1", "jobLocation": {"address": "Laval, QC, Canada"}})
@@ -104,12 +107,15 @@ def test_directemployers_may_send_one_job_a_file_in_an_archive(tmp_path):
     assert [row.reference_id for row in rows] == ["K1", "K2"]
 
 
-@pytest.mark.parametrize(("text", "salary", "code"), [
-    ("50K", None, "salary_no_period"),
-    ("\u00a320,000 per annum", None, "salary_currency"),
-    ("150 \u20ac per day", None, "salary_currency"),
-    ("CA$50K per annum", 50000, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "salary", "code"),
+    [
+        ("50K", None, "salary_no_period"),
+        ("\u00a320,000 per annum", None, "salary_currency"),
+        ("150 \u20ac per day", None, "salary_currency"),
+        ("CA$50K per annum", 50000, None),
+    ],
+)
 def test_adzuna_s_salaries_are_read_where_they_say_enough(tmp_path, text, salary, code):
     xml = f"<jobs><job><id>1</id><title>Cook</title><contract_time>full_time</contract_time><salary>{text}</salary></job></jobs>"
     [row] = rows_of(tmp_path, "adzuna", "jobs.xml", xml.encode())
@@ -117,14 +123,17 @@ def test_adzuna_s_salaries_are_read_where_they_say_enough(tmp_path, text, salary
     assert code is None or code in [found for found, _ in row.warnings]
 
 
-@pytest.mark.parametrize(("columns", "cells", "position", "title"), [
-    ("job title,job type,schedule", "Cook,Regular,Part-time", 2, "Cook"),
-    ("job title,job type,schedule", "Cook,Permanent,", 1, "Cook"),
-    ("titre,type d'emploi,horaire,statut", "Cuisinier,Régulier,Temps partiel,Permanent", 2, "Cuisinier"),
-    ("job posting title,job family,time type", "Cook,Customer Service,Full time", 1, "Cook"),
-    ("job opening,pay type,employment type", "Cook,Hourly,Contract", 3, "Cook"),
-    ("job title,status,type", "Cook,Temporary,Temp", 4, "Cook"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("columns", "cells", "position", "title"),
+    [
+        ("job title,job type,schedule", "Cook,Regular,Part-time", 2, "Cook"),
+        ("job title,job type,schedule", "Cook,Permanent,", 1, "Cook"),
+        ("titre,type d'emploi,horaire,statut", "Cuisinier,Régulier,Temps partiel,Permanent", 2, "Cuisinier"),
+        ("job posting title,job family,time type", "Cook,Customer Service,Full time", 1, "Cook"),
+        ("job opening,pay type,employment type", "Cook,Hourly,Contract", 3, "Cook"),
+        ("job title,status,type", "Cook,Temporary,Temp", 4, "Cook"),
+    ],
+)
 def test_a_table_that_says_how_long_work_lasts_and_how_much_it_is(tmp_path, columns, cells, position, title):
     """ "Permanent" says nothing about hours, and as a status nothing about whether the job is open."""
     text = f"job id,location,description,apply url,{columns}\n1,Laval QC,Cook well.,https://a.example/1,{cells}\n"

@@ -94,16 +94,19 @@ def test_an_answer_that_only_says_what_went_wrong_is_an_error_and_no_empty_feed(
     assert raised.value.code == "no_records_path"
 
 
-@pytest.mark.parametrize(("table", "path", "fields", "expected"), [
-    ({"needs": ["title"]}, "", ["title"], 0.75),
-    ({"needs": ["title"]}, "", ["name"], 0),
-    ({"needs": ["title|name"]}, "", ["name"], 0.75),
-    ({"needs": ["title"], "lacks": ["x"]}, "", ["title", "x"], 0),
-    ({"records": ["/source/job"], "needs": ["Job Title"]}, "/source/job", ["job_title"], 1),
-    ({"records": ["/*/job"], "needs": ["title"]}, "/source/job", ["title"], 0.75),
-    ({"records": ["/jobs/job"], "needs": ["title"]}, "/source/job", ["title"], 0),
-    ({"records": ["jobs"], "marks": ["a", "b"]}, "jobs", ["a"], 2 / 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("table", "path", "fields", "expected"),
+    [
+        ({"needs": ["title"]}, "", ["title"], 0.75),
+        ({"needs": ["title"]}, "", ["name"], 0),
+        ({"needs": ["title|name"]}, "", ["name"], 0.75),
+        ({"needs": ["title"], "lacks": ["x"]}, "", ["title", "x"], 0),
+        ({"records": ["/source/job"], "needs": ["Job Title"]}, "/source/job", ["job_title"], 1),
+        ({"records": ["/*/job"], "needs": ["title"]}, "/source/job", ["title"], 0.75),
+        ({"records": ["/jobs/job"], "needs": ["title"]}, "/source/job", ["title"], 0),
+        ({"records": ["jobs"], "marks": ["a", "b"]}, "jobs", ["a"], 2 / 3),
+    ],
+)
 def test_a_score_is_the_share_of_what_is_expected(table, path, fields, expected):
     assert score({"detect": table}, "json", path, fields) == expected
 

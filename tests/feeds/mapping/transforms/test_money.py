@@ -19,24 +19,30 @@ CASES = tomllib.loads(Path(__file__).with_name("cases.toml").read_text(encoding=
 UNHURRIED = settings(deadline=None)
 
 
-@pytest.mark.parametrize("text", [
-    "Competitive base + $500/month car allowance",
-    "Commission plus $500/month car",
-    "Salaire concurrentiel, allocation de 500 $ par mois pour la voiture",
-    "Salaire à discuter + 500 $/mois auto",
-    "$60/day travel allowance",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Competitive base + $500/month car allowance",
+        "Commission plus $500/month car",
+        "Salaire concurrentiel, allocation de 500 $ par mois pour la voiture",
+        "Salaire à discuter + 500 $/mois auto",
+        "$60/day travel allowance",
+    ],
+)
 def test_an_allowance_alone_is_not_the_pay(text):
     assert parse(text).amount is None
 
 
-@pytest.mark.parametrize("text", [
-    "$1500 per 2 weeks",
-    "$1,500/2 weeks",
-    "1 500 $ / 2 semaines",
-    "1500$ par deux semaines",
-    "$1500 every two weeks",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$1500 per 2 weeks",
+        "$1,500/2 weeks",
+        "1 500 $ / 2 semaines",
+        "1500$ par deux semaines",
+        "$1500 every two weeks",
+    ],
+)
 def test_pay_for_two_weeks_is_made_yearly(text):
     pay = parse(text)
     assert (pay.amount, pay.period, [code for code, _ in pay.notes]) == (
@@ -60,21 +66,27 @@ def test_a_salary_text_is_read_as_written(text, amount, most, period):
     assert parse(text) == Pay(Decimal(amount), Decimal(most) if most else None, period)
 
 
-@pytest.mark.parametrize(("text", "code"), CASES["no_salaries"])
+@pytest.mark.parametrize(
+    ("text", "code"),
+    CASES["no_salaries"],
+)
 def test_a_text_that_says_nothing_usable_gives_no_salary_and_the_reason(text, code):
     pay = parse(text)
     assert not pay.usable
     assert [found for found, _ in pay.notes] == [code]
 
 
-@pytest.mark.parametrize(("text", "expected", "code"), [
-    ("Up to $75,000/year", Pay(Decimal(75000), None, 1), "salary_up_to"),
-    ("$30 - $20 / hour", Pay(Decimal(20), Decimal(30), 5), "salary_swapped"),
-    ("$1,200 bi-weekly", Pay(Decimal(31200), None, 1), "salary_made_yearly"),
-    ("2.400 $ aux deux semaines", Pay(Decimal(62400), None, 1), "salary_made_yearly"),
-    ("$850.500 bi-weekly", Pay(Decimal("22113.000"), None, 1), "salary_made_yearly"),
-    ("1 000 $ aux deux semaines", Pay(Decimal(26000), None, 1), "salary_made_yearly"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "expected", "code"),
+    [
+        ("Up to $75,000/year", Pay(Decimal(75000), None, 1), "salary_up_to"),
+        ("$30 - $20 / hour", Pay(Decimal(20), Decimal(30), 5), "salary_swapped"),
+        ("$1,200 bi-weekly", Pay(Decimal(31200), None, 1), "salary_made_yearly"),
+        ("2.400 $ aux deux semaines", Pay(Decimal(62400), None, 1), "salary_made_yearly"),
+        ("$850.500 bi-weekly", Pay(Decimal("22113.000"), None, 1), "salary_made_yearly"),
+        ("1 000 $ aux deux semaines", Pay(Decimal(26000), None, 1), "salary_made_yearly"),
+    ],
+)
 def test_what_was_guessed_is_said(text, expected, code):
     pay = parse(text)
     assert (pay.amount, pay.max_amount, pay.period) == (expected.amount, expected.max_amount, expected.period)
@@ -86,11 +98,14 @@ def test_when_pay_is_handed_out_does_not_stop_the_inference():
     assert (pay.amount, pay.period) == (Decimal(90000), 1)
 
 
-@pytest.mark.parametrize(("text", "amount", "most", "period"), [
-    ("60000-80000", "60000", "80000", 1),
-    ("$2,000 paid weekly", "2000", None, 1),
-    ("$25/hour", "25", None, 5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "amount", "most", "period"),
+    [
+        ("60000-80000", "60000", "80000", 1),
+        ("$2,000 paid weekly", "2000", None, 1),
+        ("$25/hour", "25", None, 5),
+    ],
+)
 def test_a_unit_that_is_given_counts_where_the_text_has_none(text, amount, most, period):
     assert parse(text, unit=(1, 1)) == Pay(Decimal(amount), Decimal(most) if most else None, period)
 
@@ -113,31 +128,37 @@ def test_a_period_is_inferred_only_where_the_mapping_allows_it_and_the_amount_is
     assert pay.usable is (period is not None)
 
 
-@pytest.mark.parametrize(("text", "unit"), [
-    ("HOUR", (5, 1)),
-    ("per year", (1, 1)),
-    ("par mois", (2, 1)),
-    ("Bi-weekly", (1, 26)),
-    ("semi_monthly", (1, 24)),
-    ("SEMAINE", (3, 1)),
-    ("moon", None),
-    ("1 YEAR", (1, 1)),
-    ("1 HOUR", (5, 1)),
-    ("par quinzaine", (1, 26)),
-    ("biweekly", (1, 26)),
-    ("2 YEAR", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("HOUR", (5, 1)),
+        ("per year", (1, 1)),
+        ("par mois", (2, 1)),
+        ("Bi-weekly", (1, 26)),
+        ("semi_monthly", (1, 24)),
+        ("SEMAINE", (3, 1)),
+        ("moon", None),
+        ("1 YEAR", (1, 1)),
+        ("1 HOUR", (5, 1)),
+        ("par quinzaine", (1, 26)),
+        ("biweekly", (1, 26)),
+        ("2 YEAR", None),
+    ],
+)
 def test_a_unit_by_itself_names_a_period(text, unit):
     assert unit_of(text) == unit
 
 
-@pytest.mark.parametrize(("value", "amount"), [
-    ("10,000.00", "10000.00"),
-    ("45k", "45000"),
-    ("$ 22,50", "22.50"),
-    (12, "12"),
-    (Decimal("12.5"), "12.5"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "amount"),
+    [
+        ("10,000.00", "10000.00"),
+        ("45k", "45000"),
+        ("$ 22,50", "22.50"),
+        (12, "12"),
+        (Decimal("12.5"), "12.5"),
+    ],
+)
 def test_one_amount_is_read_from_a_number_or_from_text(value, amount):
     assert number(value) == Decimal(amount)
 
