@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from syncd.domain import name_key
 from syncd.feeds.drafting.columns import AGAINST, DATE_KINDS, LEFT_OUT, PAY_WORDS, Column, ColumnSearch
-from syncd.feeds.mapping import status_word
+from syncd.feeds.mapping import flag_statuses, status_word
 from syncd.feeds.text import boolean
 
 _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -65,7 +65,8 @@ def records_to_leave_out(columns: ColumnSearch, used: Collection[str], today: st
 
 
 def doubts_of(columns: ColumnSearch, today: str) -> list[str]:
-    """Return a doubt about each column by which a posting begins after ``today``, or its pay is not to be seen."""
+    """Return a doubt about each column by which a posting begins after ``today``, its pay is not to be seen, or
+    that has yes for those that are public and nothing for others."""
     doubts = []
     for column in columns.all:
         words = _words(column)
@@ -84,6 +85,12 @@ def doubts_of(columns: ColumnSearch, today: str) -> list[str]:
             doubts += [
                 f"{column.selector} hides the pay of {_counted(hidden)}, but it would be public"
             ] * bool(hidden)
+        flag, blank = flag_statuses(column.selector), columns.records - column.filled
+        public = (
+            flag[True] == "active" if flag else not hides and bool(words & (_SHOWN | LEFT_OUT["offered"]))
+        )
+        if public and blank and column.filled and sum(_that_mean(column, True).values()) == column.values:
+            doubts.append(f"{column.selector} has no value in {_counted(blank)}, and these would go in")
     return doubts
 
 

@@ -177,6 +177,14 @@ def test_a_posting_that_begins_later_is_named(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("name", "yes"), [("Published", "x"), ("isOpen", "Yes"), ("On_website", "TRUE")])
+def test_postings_that_are_not_marked_as_public_are_named(name: str, yes: str, tmp_path: Path) -> None:
+    jobs = [clerk(n) | {"apply": f"https://x.ca/{n}", name: yes if n else ""} for n in range(4)]
+    for content in each_format(jobs):
+        (tmp_path / "f").write_text(content)
+        assert drafted(tmp_path / "f").remarks == (f"{name} has no value in 1 record, and these would go in",)
+
+
 def test_postings_without_an_opening_are_named(tmp_path: Path) -> None:
     jobs = [clerk(n) | {"apply": f"https://x.ca/{n}", "openings": n % 3} for n in range(4)]
     for content in each_format(jobs):
