@@ -98,13 +98,15 @@ class _Salary:
         if (low or 0) < 0 or (high or 0) < 0:
             notes = (("salary_out_of_range", f'a negative amount: "{shown}"'),)
             return money.Pay(plus_commission=commission, notes=notes)
-        unread = [text for text, found in ((amount, low), (most, high)) if text is not None and found is None]
-        notes_of = tuple(
-            ("salary_unclear", f'not an amount: "{text}"')
-            for text in map(spelled, unread)
-            if _DIGIT.search(text)
-        )
-        return money.settle(money.Pay(low, high, None, commission, notes_of), unit, self._infer, shown)
+        unclear: tuple[tuple[str, str], ...] = ()
+        if len(texts) != (low is not None) + (high is not None):
+            unread = [
+                spelled(text) for text, found in ((amount, low), (most, high)) if text and found is None
+            ]
+            unclear = tuple(
+                ("salary_unclear", f'not an amount: "{text}"') for text in unread if _DIGIT.search(text)
+            )
+        return money.settle(money.Pay(low, high, None, commission, unclear), unit, self._infer, shown)
 
     def _unit(self, period: object) -> tuple[int, int] | None:
         """Return the period's id and the factor of the amount, from a name, a unit, an id or words such as "Bi-weekly"."""

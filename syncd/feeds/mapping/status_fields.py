@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections.abc import Hashable
 from functools import lru_cache
 from importlib.resources import files
 
@@ -122,7 +123,8 @@ def _with_meanings(text: str, source: Source) -> Source:
     """Return the source of a selector with the meanings of its values as statuses."""
     flags = flag_statuses(text)
 
-    def meant(value: object) -> object:
+    @lru_cache(maxsize=256, typed=True)  # a feed has few words for a status
+    def meant(value: Hashable) -> object:
         means = True if flags and value in ("x", "X") else boolean(value)
         status = flags[means] if flags and isinstance(means, bool) else status_of(value)
         return value if status is None else Meant.of(spelled(value), status)
