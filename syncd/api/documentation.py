@@ -11,7 +11,7 @@ from aiohttp import web
 from syncd.api.payloads import encode
 from syncd.api.requests import CONTEXT
 from syncd.errors import NotFound
-from syncd.web import JSON, answer
+from syncd.web import JSON, answer, prefers
 
 #: The files of the viewer and their types.
 FILES: Mapping[str, str] = {
@@ -28,8 +28,13 @@ POLICY = (
 _HEADERS = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"}
 
 
-async def entrance(_request: web.Request) -> web.Response:
-    return web.Response(status=303, headers={"Location": "docs"})
+async def entrance(request: web.Request) -> web.Response:
+    """Lead a browser to the page, and answer a program where things are."""
+    if prefers(request, "text/html", JSON):
+        return web.Response(status=303, headers={"Location": "docs", "Vary": "Accept"})
+    base = request.app[CONTEXT].settings.base_path
+    places = {"api": base or "/", "openapi": f"{base}/openapi.json", "docs": "/docs", "health": "/healthz"}
+    return web.Response(body=encode(places), headers={"Content-Type": JSON, "Vary": "Accept"})
 
 
 async def openapi(request: web.Request) -> web.Response:

@@ -85,9 +85,19 @@ async def test_no_other_file_is_there(api):
 async def test_the_page_finds_the_document_wherever_the_base_is(serve, base, document):
     async with serve(base_path=base) as api:
         for path in ("/docs", "/"):
-            _, _, body = await fetched(api, path)
+            _, _, body = await fetched(api, path, Accept="text/html,*/*;q=0.8")
             assert f'data-document="{document}"' in body.decode()
         assert (await fetched(api, f"/{document}"))[0] == 200
+
+
+async def test_the_entrance_answers_a_program_where_things_are(api):
+    for accept in ("*/*", "application/json"):
+        status, headers, body = await fetched(api, "/", Accept=accept)
+        assert (status, headers["Content-Type"], headers["Vary"]) == (200, "application/json", "Accept")
+        places = json.loads(body)
+        assert places.keys() == {"api", "openapi", "docs", "health"}
+        for name in ("openapi", "docs", "health"):
+            assert (await fetched(api, places[name]))[0] == 200
 
 
 async def test_the_type_of_a_problem_leads_to_the_page(api):
