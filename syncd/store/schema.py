@@ -5,7 +5,7 @@ Alembic is imported only when there is something to migrate: it takes longer to 
 
 import sqlalchemy as sa
 
-from syncd.errors import StoreTooNew
+from syncd.errors import StoreError, StoreTooNew
 from syncd.store.database import Database, Session
 from syncd.store.migrations import FIRST, MIGRATIONS
 from syncd.store.model import sql
@@ -36,7 +36,7 @@ def refuse_newer(version: str | None, what: str = "the store") -> None:
 
 def bring_up(database: Database, session: Session, tx: Tx) -> None:
     """Make the tables of a new store, or migrate those of an older one to HEAD, all of it or nothing. Raises StoreTooNew for a
-    version that this program does not know."""
+    version that this program does not know, StoreError for a database with tables of these names and no version."""
 
     def present_version() -> str | None:
         return version(tx) if session.has_table(_VERSION.name) else None
@@ -47,8 +47,12 @@ def bring_up(database: Database, session: Session, tx: Tx) -> None:
         present = present_version()
         refuse_newer(present)
         if present is None:
+            if others := [name for name in metadata.tables if session.has_table(name)]:
+                raise StoreError(
+                    f"the database has the tables of another program ({', '.join(others)}): name another one"
+                )
             for tables in (metadata, _VERSION.metadata):
-                tables.create_all(connection)
+                tables.create_all(connection, checkfirst=False)
             connection.execute(_VERSION.insert().values(version_num=HEAD))
         elif present != HEAD:
             upgrade(connection, present, HEAD)

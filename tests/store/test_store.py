@@ -61,6 +61,14 @@ def test_a_store_of_a_newer_program_is_refused_and_left_alone(path):
     assert rows_in(path, "SELECT version_num FROM alembic_version") == [("9999",)]
 
 
+def test_a_database_of_another_program_is_refused_and_left_alone(path):
+    change(path, "DROP TABLE alembic_version")
+    before = rows_in(path, "SELECT count(*) FROM employer")
+    with pytest.raises(StoreError, match=r"tables of another program \(.*job"):
+        opened(path)
+    assert rows_in(path, "SELECT count(*) FROM employer") == before
+
+
 @pytest.mark.parametrize(
     "url", ["sqlite://", "sqlite:///:memory:", "mysql://localhost/syncd", "nonsense", "/var/lib/syncd.db"]
 )
