@@ -1015,3 +1015,14 @@ def test_a_file_with_none_of_the_jobs_and_as_many_new_ones_is_that_of_another_fe
     assert outcome(run) == ("held", held)
     assert ("is it the file of another feed?" in reason_of(run)) == (held == "all")
     assert len(board.active()) == active + (0 if held == "all" else new)
+
+
+def test_damaged_texts_that_are_live_do_not_hold_a_file_that_changes_something_else(board: Board) -> None:
+    def rows(**fields: object) -> list[dict[str, object]]:
+        return [board.row(f"r{n}", title=f"DÃ©veloppeur {n}", **fields) for n in range(1, 9)]
+
+    feed = board.feed()
+    run = board.deliver(feed, rows())
+    assert outcome(run) == ("held", "all")
+    board.importer.approve(run.id, feed)
+    assert outcome(board.deliver(feed, rows(closeDate="2026-12-31"))) == ("succeeded", None)
