@@ -145,12 +145,12 @@ def _lost_letter(text: str, times: int) -> re.Match[str] | None:
     first = text.find("?")
     if times > 1 and text.find("?", first + 1) < 0:
         return None
-    found = (
+    letters = (
         match
         for match in _LOST_LETTER.finditer(text, first)
         if "/" not in text[max(text.rfind(sign, 0, match.start()) for sign in ' \n">') + 1 : match.start()]
     )
-    some = [*islice(found, times)]
+    some = [*islice(letters, times)]
     return some[0] if len(some) == times else None
 
 

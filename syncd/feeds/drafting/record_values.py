@@ -226,8 +226,8 @@ def items_of_xml(head: bytes, path: str) -> Items:
     with suppress(etree.XMLSyntaxError):
         parser.feed(head)
     root: Any = next((element for _, element in parser.read_events()), None)
-    found = [] if root is None else [e for e in root.iter(f"{{*}}{steps[-1]}") if names(e) == steps]
-    chains = [[*record.iterancestors()][:-1] for record in found[:_MAX_RECORDS]]
+    records = [] if root is None else [e for e in root.iter(f"{{*}}{steps[-1]}") if names(e) == steps]
+    chains = [[*record.iterancestors()][:-1] for record in records[:_MAX_RECORDS]]
     for up in range(len(steps) - 2):
         holders = [chain[up] for chain in chains]
         alone = len({*holders}) == len(holders)
@@ -235,7 +235,7 @@ def items_of_xml(head: bytes, path: str) -> Items:
             break
         if alone:
             items.place = "/" + "/".join(steps[: len(steps) - 1 - up])
-        for record, chain in zip(found, chains, strict=False):
+        for record, chain in zip(records, chains, strict=False):
             _read_item(items, "../" * (up + 1), chain[up], chain[up - 1] if up else record, alone=alone)
     return items
 
