@@ -36,7 +36,7 @@ def test_a_new_store_is_made_with_its_folder_and_current(tmp_path: Path) -> None
 def test_a_migration_that_fails_changes_nothing(
     tmp_path: Path, path: Path, is_new: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(connection: sa.Connection, *_: str) -> None:
+    def broken(connection: sa.Connection, *_: str, **_options: bool) -> None:
         connection.exec_driver_sql("CREATE TABLE half (id INTEGER)")
         raise RuntimeError("the plug is out")
 

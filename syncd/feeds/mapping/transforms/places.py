@@ -146,11 +146,17 @@ class TidyPlace(NamedTuple):
 
 
 def read_place(text: str) -> TidyPlace:
-    """Return ``text`` as it is sent. A feed has few places, so they are remembered."""
-    return _known(text) if len(text) <= MAX_PLACE else _read(text)
+    """Return ``text`` as it is sent. A feed has few places, so they are remembered. A text that is too long for a place is not
+    looked at: its row is rejected."""
+    return (
+        _known(text)
+        if len(text) <= MAX_PLACE
+        else TidyPlace(text, False, (text, ""), False, True, None, None)
+    )
 
 
-def _read(text: str) -> TidyPlace:
+@lru_cache(maxsize=16384)
+def _known(text: str) -> TidyPlace:
     tidied = tidy(text)
     city, comma, province = tidied.partition(",")
     code = province_code(province if comma else city)
@@ -160,9 +166,6 @@ def _read(text: str) -> TidyPlace:
     in_canada = (code is not None and country is None) or has_postal_code(text) or bool(said)
     identity = fold(city), (comma and code) or fold(province)
     return TidyPlace(tidied, is_nowhere(tidied), identity, not comma, in_canada, known, country)
-
-
-_known = lru_cache(maxsize=16384)(_read)
 
 
 def _country(key: str, code: str) -> str | None:

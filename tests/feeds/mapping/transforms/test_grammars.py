@@ -14,7 +14,7 @@ from syncd.domain import Catalogue, Place, check_body
 from syncd.domain.places import parse_place
 from syncd.feeds.mapping.catalogue_fields import position_of
 from syncd.feeds.mapping.transforms.dates import DATE_FORMATS, compile_dates
-from syncd.feeds.mapping.transforms.places import is_canada, is_nowhere, tidy
+from syncd.feeds.mapping.transforms.places import is_canada, is_nowhere, read_place, tidy
 
 CATALOGUE = Catalogue.default()
 CASES = tomllib.loads(Path(__file__).with_name("cases.toml").read_text(encoding="utf-8"))
@@ -150,3 +150,10 @@ def test_the_name_of_what_is_found_finds_it_again(text):
     if id is not None:
         assert CATALOGUE.find("categories", CATALOGUE.categories[id].name) == id
     assert CATALOGUE.find("categories", "Sales, Retail") is None
+
+
+@pytest.mark.parametrize("text", ["x{}y, ON", "x, {}ON - y", "Toronto{}"])
+def test_a_text_that_is_too_long_for_a_place_stays_and_is_not_looked_at(text):
+    """To look for a country behind a million blanks would take hours."""
+    long = text.format(" " * 1_000_000)
+    assert read_place(long).text == long
