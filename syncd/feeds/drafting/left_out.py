@@ -11,6 +11,7 @@ from syncd.domain import name_key
 from syncd.feeds.drafting.columns import AGAINST, DATE_KINDS, LEFT_OUT, PAY_WORDS, Column, ColumnSearch
 from syncd.feeds.mapping import flag_statuses, status_word
 from syncd.feeds.text import boolean
+from syncd.values import plural
 
 _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NOTE = re.compile(r"\([^()]*\)")
@@ -48,7 +49,7 @@ class LeftOut:
         if self.values[0][0] == "{":
             return f"{self.column.selector} may be as many as {self.values[0][1:-1]}"
         values = "a value" if self.values == (_ANY,) else " or ".join(self.values)
-        records = _counted(self.records) if self.records else "none of these records"
+        records = plural(self.records, "record") if self.records else "none of these records"
         return f"{self.column.selector} has {values} in {records}"
 
 
@@ -73,29 +74,27 @@ def doubts_of(columns: ColumnSearch, today: str) -> list[str]:
         ahead = sum(day > today for day in column.days) if words & LEFT_OUT["starts"] else 0
         if ahead and not words & LEFT_OUT["ends"] and column.rank("closeDate") is None:
             doubts.append(
-                f"{column.selector} is after today in {_counted(ahead)}, but these would be live at once"
+                f"{column.selector} is after today in {plural(ahead, 'record')}, but these would be live at once"
             )
         hides = bool(words & LEFT_OUT["hides"] or words & LEFT_OUT["hidden"])
         if (
             words & PAY_WORDS["words"]
             and (hides or words & LEFT_OUT["shown"])
             and column.share("flag") > _MOST
+            and (hidden := sum(_that_mean(column, hides).values()))
         ):
-            hidden = sum(_that_mean(column, hides).values())
-            doubts += [
-                f"{column.selector} hides the pay of {_counted(hidden)}, but it would be public"
-            ] * bool(hidden)
+            doubts.append(
+                f"{column.selector} hides the pay of {plural(hidden, 'record')}, but it would be public"
+            )
         flag, blank = flag_statuses(column.selector), columns.records - column.filled
         public = (
             flag[True] == "active" if flag else not hides and bool(words & (_SHOWN | LEFT_OUT["offered"]))
         )
         if public and blank and column.filled and sum(_that_mean(column, True).values()) == column.values:
-            doubts.append(f"{column.selector} has no value in {_counted(blank)}, and these would go in")
+            doubts.append(
+                f"{column.selector} has no value in {plural(blank, 'record')}, and these would go in"
+            )
     return doubts
-
-
-def _counted(records: int) -> str:
-    return f"{records:,} record{'s' * (records != 1)}"
 
 
 def columns_of_counts(columns: ColumnSearch) -> tuple[Column, Column] | None:
