@@ -40,8 +40,13 @@ def move_mail_link(body: dict[str, object]) -> bool:
 
 def set_routing(body: dict[str, object], prefer: tuple[str, ...]) -> None:
     """Set the routing type to that of the first address with a value. The other address is not sent: it is not in force."""
-    chosen = next((name for name in prefer if body.get(name)), None)
-    body[ROUTING_FIELD] = {"id": _ROUTINGS[chosen]} if chosen else None
+    for chosen in prefer:
+        if body.get(chosen):
+            break
+    else:
+        body[ROUTING_FIELD] = None
+        return
+    body[ROUTING_FIELD] = {"id": _ROUTINGS[chosen]}
     for name in prefer:
-        if chosen and name != chosen:
+        if name != chosen:
             body.pop(name, None)

@@ -8,7 +8,7 @@ from typing import Any, cast
 from syncd.domain import SALARY_MEMBERS
 from syncd.feeds.faults import RowLog
 from syncd.feeds.mapping.field_compilers import FieldCompiler, FieldExpression
-from syncd.feeds.mapping.sources import SOURCE_KEYS, constants
+from syncd.feeds.mapping.sources import SOURCE_KEYS, constants, nothing
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.text import boolean, spelled
 
@@ -25,9 +25,9 @@ class _Salary:
     """The function of a salary. ``text`` counts where the parts give no amount; without options the source is the text."""
 
     def __init__(self, right: FieldExpression) -> None:
-        self._parts = {name: right.source_of(name) for name in _PARTS}
+        self._parts = {name: right.source_of(name) for name in _PARTS if name in right.options}
         named = _NEEDED & right.options.keys()
-        self._text = self._parts["text"]
+        self._text = self._parts.get("text", nothing)
         if "text" not in named and (not right.options or not right.options.keys() <= {*_OPTIONS}):
             self._text = right.source()
         if right.options and not named:
@@ -53,8 +53,8 @@ class _Salary:
         return _body(chosen) if chosen else None
 
     def _first(self, part: str, node: Any) -> object | None:
-        values = self._parts[part](node)
-        return values[0] if values else None
+        source = self._parts.get(part)
+        return values[0] if source and (values := source(node)) else None
 
     def _default_of(self, right: FieldExpression) -> money.Pay | None:
         scope = right.scope.at("default")

@@ -146,6 +146,8 @@ def _status(right: FieldExpression) -> FieldFunction:
 
     def status(node: Node, log: RowLog) -> object:
         known, values = set(), source(node)
+        if not values:
+            return None
         if len(values) > 1:  # a posting for both is for the public
             words = [name_key(spelled(value)) for value in values]
             inside = _INSIDE if not _OUTSIDE.isdisjoint(words) else ()

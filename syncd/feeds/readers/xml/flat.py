@@ -24,47 +24,40 @@ def texts_of(data: bytes) -> dict[str, Any] | None:
     """Return the texts of the one record in ``data`` (UTF-8) by name; None if it has another shape or is not well-formed."""
     if len(data) > _MAX_SIZE:
         return None
-    record = _Texts()
+    texts: dict[str, Any] = {}
+    pieces: list[str] = []
+    depth = 0
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        if attributes or depth == 2 or ":" in name:
+            raise _OtherShape
+        depth += 1
+        pieces.clear()
+
+    def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        if depth == 1:
+            if name in texts:
+                add_named(texts, name, "".join(pieces))
+            else:  # as most
+                texts[name] = "".join(pieces)
+        pieces.clear()
+
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
-    parser.StartElementHandler = record.start
-    parser.EndElementHandler = record.end
-    parser.CharacterDataHandler = record.pieces.append
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = pieces.append
     try:
         parser.Parse(data, True)
     except (expat.ExpatError, _OtherShape):
         return None
-    return record.texts
+    return texts
 
 
 class _OtherShape(Exception):
     pass
-
-
-class _Texts:
-    """The texts of one record, collected by expat's handlers."""
-
-    __slots__ = ("_depth", "pieces", "texts")
-
-    def __init__(self) -> None:
-        self.texts: dict[str, Any] = {}
-        self.pieces: list[str] = []
-        self._depth = 0
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        if attributes or self._depth == 2 or ":" in name:
-            raise _OtherShape
-        self._depth += 1
-        self.pieces.clear()
-
-    def end(self, name: str) -> None:
-        self._depth -= 1
-        if self._depth == 1:
-            if name in self.texts:
-                add_named(self.texts, name, "".join(self.pieces))
-            else:  # as most
-                self.texts[name] = "".join(self.pieces)
-        self.pieces.clear()
 
 
 def add_named(values: dict[str, Any], name: str, value: Any) -> None:
