@@ -7,7 +7,7 @@ import hashlib
 import time
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache, partial
@@ -60,6 +60,7 @@ MIN_ROUND, _ROUND = 50, ("1", "2", "25", "5")
 #: From more jobs on that get one value, or lose one, the run warns.
 MANY_ALIKE = Threshold(10, 5)
 _BITS = tuple(dict.fromkeys(OWN_BITS.values()))
+_DAMAGED = sum(DAMAGE_BITS.values())
 #: An enumeration takes microseconds to show a member.
 _shown = lru_cache(typed=True)(repr)
 
@@ -100,6 +101,7 @@ class _Planner:
         self._plan_missing()
         tally.rekeyed = self._stage.like.pair()
         tally.created = actions[RowAction.CREATED]
+        tally.written.update(dict.fromkeys(DAMAGE_BITS, tally.created))
         changed = actions[RowAction.UPDATED] + actions[RowAction.REACTIVATED]
         tally.changed = changed - archiving[RowAction.UPDATED]
         tally = self._this.store.read(partial(self._with_history, sha256=sha256))
@@ -198,7 +200,8 @@ class _Planner:
         decided = decide(self._feed, sent, job, row_jobs.owner(job), now)
         decision, tally, after = decided.decision, self._tally, job
         self._actions[decided.action] += 1
-        tally.assumed += bool(row.own_values & ASSUMED_BIT) and not isinstance(decision, Reject)
+        if row.own_values & ASSUMED_BIT and not isinstance(decision, Reject):
+            tally.assumed += 1
         if isinstance(decision, Reject):
             tally.rejected += 1
             self._stage.rows.reject(row.number, pack_problems(problems_of(decision)))
@@ -227,12 +230,13 @@ class _Planner:
         return job.id
 
     def _judge_texts(self, decision: Decision, row: StagedRow) -> None:
-        """Count the texts that the row writes, and the damaged ones."""
-        for name, bit in DAMAGE_BITS.items():
-            if isinstance(decision, Create) or (isinstance(decision, Update) and name in decision.changed):
-                self._tally.written[name] += 1
-                if row.own_values & bit:
-                    self._tally.damaged[name] += 1
+        """Count the texts that a change writes, and the damaged ones of each row. A new job has all of them (``plan``)."""
+        names: Collection[str] = DAMAGE_BITS if isinstance(decision, Create) else ()
+        if isinstance(decision, Update):
+            names = [name for name in decision.changed if name in DAMAGE_BITS]
+            self._tally.written.update(names)
+        if row.own_values & _DAMAGED:
+            self._tally.damaged.update(name for name in names if row.own_values & DAMAGE_BITS[name])
 
     def _compare_own_values(self, row: StagedRow, owner: Ownership) -> None:
         """Count a row whose job an earlier file of the feed named."""
