@@ -148,15 +148,13 @@ def _choice(field: JobField, pointer: str) -> Reader:
 
 
 def _choices(field: JobField, pointer: str) -> Reader:
-    name, items_of = field.catalogue, _list(field, pointer)
+    name, items_of, pointers = field.catalogue, _list(field, pointer), _pointers(pointer)
     shown = SHOWN_MEMBERS[name]
 
     def read(value: object, catalogue: Catalogue, problems: Problems) -> object:
         before, known = len(problems), catalogue.entries(name)
-        ids = [
-            _entry_id(f"{pointer}/{index}", item, known, shown, problems)
-            for index, item in enumerate(items_of(value, problems))
-        ]
+        items = items_of(value, problems)
+        ids = [_entry_id(at, item, known, shown, problems) for at, item in zip(pointers, items, strict=False)]
         return tuple(dict.fromkeys(ids)) if len(problems) == before else FAULT
 
     return read
@@ -201,15 +199,17 @@ def _list(field: JobField, pointer: str) -> Callable[[object, Problems], list[An
     return items_of
 
 
+def _pointers(pointer: str) -> list[str]:
+    """Return the pointers of the entries of an array that are read at most."""
+    return [f"{pointer}/{index}" for index in range(_READ_ENTRIES)]
+
+
 def _places(field: JobField, pointer: str) -> Reader:
-    items_of = _list(field, pointer)
+    items_of, pointers = _list(field, pointer), _pointers(pointer)
 
     def read(value: object, _: Catalogue, problems: Problems) -> object:
-        before = len(problems)
-        places = [
-            _place(f"{pointer}/{index}", item, problems)
-            for index, item in enumerate(items_of(value, problems))
-        ]
+        before, items = len(problems), items_of(value, problems)
+        places = [_place(at, item, problems) for at, item in zip(pointers, items, strict=False)]
         return tuple(places) if len(problems) == before else FAULT
 
     return read

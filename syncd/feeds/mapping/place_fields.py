@@ -172,7 +172,7 @@ def _finder(right: FieldExpression) -> _Finder:
                 kept = [text for text in texts if read_place(text).in_canada]
                 abroad = abroad or (elsewhere if len(kept) < len(texts) else None)
                 texts = kept
-            if not all((place := read_place(text)).in_canada and not place.bare for text in texts):
+            if not all(map(_is_placed, texts)):
                 beside = [spelled(value) for value in provinces(part)]
                 placed = canadian or vouched or any(has_postal_code(spelled(code)) for code in postal(part))
                 city = without_region if placed or any(map(province_code, beside)) else str
@@ -190,6 +190,11 @@ def _finder(right: FieldExpression) -> _Finder:
         return places, abroad
 
     return find
+
+
+def _is_placed(text: str) -> bool:
+    place = read_place(text)
+    return place.in_canada and not place.bare
 
 
 def _texts(values: Iterable[object]) -> list[str]:

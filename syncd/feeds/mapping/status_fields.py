@@ -129,7 +129,7 @@ def _with_meanings(text: str, source: Source) -> Source:
         status = flags[means] if flags and isinstance(means, bool) else status_of(value)
         return value if status is None else Meant.of(spelled(value), status)
 
-    return lambda node: [meant(value) for value in source(node)]
+    return lambda node: list(map(meant, source(node)))
 
 
 def _status(right: FieldExpression) -> FieldFunction:

@@ -129,6 +129,8 @@ def _clean_line(value: object, name: str, log: RowLog) -> str:
 def _url(value: object, log: RowLog) -> object:
     """Return an address. A host without a scheme gets one, ``&amp;`` becomes ``&``, and an e-mail address a link to it."""
     text = spelled(value).replace("&amp;", "&")
+    if text.startswith(("https://", "http://")):
+        return text
     if not HOST.match(text):
         return f"mailto:{text}" if _BARE_EMAIL.fullmatch(text) else text
     log.note("url_scheme_added", f"https:// was put before {text[:100]}")
