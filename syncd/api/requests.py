@@ -71,10 +71,8 @@ class ListQuery:
             numbers["next"] = self.page + 1
         filters = {"q": self.q, "status": self.status and self.status.value}
         kept = {name: value for name, value in filters.items() if value}
-        pages_by_name = {
-            name: f"{address}?{urlencode({**kept, 'pageSize': self.page_size, 'page': number})}"
-            for name, number in numbers.items()
-        }
+        query = urlencode({**kept, "pageSize": self.page_size})
+        pages_by_name = {name: f"{address}?{query}&page={number}" for name, number in numbers.items()}
         link = ", ".join(f'<{page}>; rel="{name}"' for name, page in pages_by_name.items())
         return {
             "total": total,
