@@ -1,12 +1,12 @@
 """A plan as values: the changes of the rows and of the missing jobs, and the counts for the guard."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
 
-from syncd.domain import CHANGEABLE, Hold, Job, PlanCounts, Policy, RowAction, RunCounts, Shape, guard
+from syncd.domain import CHANGEABLE, Hold, PlanCounts, Policy, RowAction, RunCounts, Shape, Update, guard
 from syncd.sync.run.context import Summary
 
 #: Rows or jobs in one look-up: API writes get their turn between two of them.
@@ -91,9 +91,10 @@ class Plan:
         return counts.plus(waiting).plus({RowAction.UNCHANGED: -sum(waiting.values())})
 
 
-def changed_fields(before: Job, after: Job, names: Iterable[str]) -> dict[str, tuple[object, object]]:
-    """Return wire name → (before, after) of some fields."""
-    return {name: (getattr(before, CHANGEABLE[name]), getattr(after, CHANGEABLE[name])) for name in names}
+def changed_fields(update: Update) -> dict[str, tuple[object, object]]:
+    """Return wire name → (before, after) of the fields that change."""
+    names = {name: CHANGEABLE[name] for name in update.changed}
+    return {name: (getattr(update.before, own), getattr(update.job, own)) for name, own in names.items()}
 
 
 def is_shrunk(before: str, after: str | None) -> bool:

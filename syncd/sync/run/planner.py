@@ -209,7 +209,7 @@ class _Planner:
             after = decision.job
             self._judge_texts(decision, row)
             if self._on_change is not None and isinstance(decision, Create | Update):
-                self._on_change(_planned(decided, job, decision))
+                self._on_change(_planned(decided, decision))
                 self._warn_of_new_places(after, row)
         if isinstance(decision, Update) and not self._summary.mended:
             self._own_values.add(decision.before, decision.job)
@@ -393,12 +393,8 @@ def _likenesses(
     return likenesses
 
 
-def _planned(decided: RowDecision, before: Job | None, decision: Create | Update) -> PlannedChange:
-    fields = (
-        changed_fields(decision.before, decision.job, decision.changed)
-        if isinstance(decision, Update)
-        else {}
-    )
-    job_id = before.id if before is not None and before.id else None
+def _planned(decided: RowDecision, decision: Create | Update) -> PlannedChange:
+    update = decision if isinstance(decision, Update) else None
+    job_id, fields = (update.before.id, changed_fields(update)) if update else (None, {})
     job, archives = decision.job, "row" if decided.archives else None
     return PlannedChange(decided.action, job.reference_id, job_id, fields, job.title, archives)

@@ -181,7 +181,7 @@ def _kind(update: Update) -> str:
 
 def _planned(update: Update) -> PlannedChange:
     job, kind = update.job, _kind(update)
-    fields = changed_fields(update.before, job, update.changed)
+    fields = changed_fields(update)
     return PlannedChange(
         kind, job.reference_id, job.id, fields, job.title, "revert" if kind == "archived" else None
     )
