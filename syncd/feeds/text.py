@@ -3,6 +3,8 @@
 import re
 from decimal import Decimal
 
+from syncd.domain import name_key
+
 #: Words of exports for "no value" (docs/feeds.md "The mapping language"). In native feeds they are text.
 _NOTHING = frozenset(("na", "n/a", "null", "none", "nan", "undefined", "#n/a"))
 _TRUE = frozenset(("true", "t", "yes", "y", "1", "oui", "o", "vrai", "on", *"✓✔☑✅", "✔\ufe0f", "☑\ufe0f"))
@@ -19,6 +21,9 @@ _FORMULA_ERROR = re.compile(
 _TEXT_FORMULA = re.compile(r'="((?:[^"]|"")*)"')
 #: An address without its scheme: a host, and perhaps a port and a path.
 HOST = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,24}(?::\d+)?(?:[/?#]\S*)?\Z", re.IGNORECASE)
+#: A character in a name of SharePoint and Access: ``Apply_x0020_Link``.
+_ESCAPED = re.compile(r"_x([0-9a-f]{4})_", re.IGNORECASE)
+_GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
 _WINDOWS = {code: sign for code in range(0x80, 0xA0) if (sign := bytes((code,)).decode("cp1252", "ignore"))}
 
@@ -31,6 +36,15 @@ def meant(value: object) -> object | None:
             return None
         return text
     return None if value is None or isinstance(value, dict | list) else value
+
+
+def unescaped(name: str) -> str:
+    return _ESCAPED.sub(lambda sign: chr(int(sign[1], 16)), name)
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words in the name of a column or an element, folded: "is", "open" of ``isOpen`` and ``Is_x0020_Open``."""
+    return name_key(_GLUED.sub(" ", unescaped(name))).split()
 
 
 def is_formula_error(text: str) -> bool:

@@ -14,7 +14,7 @@ from syncd.domain import Catalogue, name_key, province_code
 from syncd.feeds.mapping import compile_selector, position_of, status_word
 from syncd.feeds.mapping.transforms import compile_dates
 from syncd.feeds.readers import Format
-from syncd.feeds.text import HOST, boolean
+from syncd.feeds.text import HOST, boolean, unescaped
 
 #: Parameters of an address that say where a visitor comes from, on any page; and on a home page alone.
 _TRACKING = re.compile(
@@ -70,8 +70,6 @@ _FACET = re.compile(r"\[@?[^\[\]=]+=\"?([^\[\]\"]+)\"?\][^\[\]]*\Z")
 _NOTE = re.compile(r"\s*\([^()]*\)")
 #: A last step that only wraps a value: of MongoDB (``_id.$oid``), of programs that turn XML into JSON, of WordPress.
 _WRAPPER = re.compile(r"\$\w+|[#_]+(?:text|cdata)|rendered")
-#: A character in a name of SharePoint: ``Apply_x0020_Link``.
-_ESCAPED = re.compile(r"_x([0-9a-f]{4})_", re.IGNORECASE)
 #: Words that change nothing: "titre du poste" is "titreposte".
 _EMPTY = frozenset("a au aux d de des du l la le les of the for your our".split())
 #: The begin or the end of the name of an id ("annonce" has a "no" in it, too).
@@ -84,8 +82,7 @@ SURELY_DESCRIPTION = ("description", "jobdescription", "descriptionposte")
 
 
 def comparable(name: str) -> str:
-    name = _ESCAPED.sub(lambda sign: chr(int(sign[1], 16)), name)
-    words = name_key(name.replace("#", " number ")).split()
+    words = name_key(unescaped(name).replace("#", " number ")).split()
     return "".join(word for word in words if word not in _EMPTY) or "".join(words)
 
 

@@ -24,6 +24,7 @@ from syncd.feeds.drafting.structured_guesses import (
 )
 from syncd.feeds.mapping import EMAIL_FIELD, URL_FIELD, flag_positions
 from syncd.feeds.mapping.transforms import unit_of
+from syncd.feeds.text import words_of
 
 #: The average lengths of a title, of a description and of a sentence, in characters.
 _MAX_TITLE, _MIN_DESCRIPTION, _MIN_SENTENCE = 200, 70, 15
@@ -34,7 +35,6 @@ _NEVER_TITLES = ("description", "city", "province", "country", "location", "comp
 _LABEL = re.compile(r"[./@](?:label|name|text|descriptor|short_?name|display_?name)\Z", re.IGNORECASE)
 #: Words of columns with the hours of a job.
 _HOURS = re.compile(r"time|temps|hour|horaire|schedule|regime|partiel")
-_GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: Words of a name, and the meanings of letters in such a column.
 _CODES = (
     (("full", "part"), {"F": "Full Time", "P": "Part Time"}),
@@ -254,7 +254,7 @@ def _guess_confidential(columns: ColumnSearch) -> Guess | None:
 
 def _codes(column: Column) -> dict[str, str]:
     """Return the meanings of the letters in a column whose name has their words: F and P in "Full/Part Time"."""
-    words = name_key(_GLUED.sub(" ", column.selector)).split()
+    words = words_of(column.selector)
     for names, meanings in _CODES:
         named = all(any(word.startswith(name) for word in words) for name in names)
         if (

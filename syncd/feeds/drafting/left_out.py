@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from syncd.domain import name_key
 from syncd.feeds.drafting.columns import AGAINST, DATE_KINDS, LEFT_OUT, PAY_WORDS, Column, ColumnSearch
 from syncd.feeds.mapping import flag_statuses, status_word
-from syncd.feeds.text import boolean
+from syncd.feeds.text import boolean, words_of
 from syncd.values import plural
 
-_GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NOTE = re.compile(r"\([^()]*\)")
 #: Words for postings that the public sees.
 _SHOWN = LEFT_OUT["public"] | LEFT_OUT["shown"]
@@ -108,7 +107,7 @@ def columns_of_counts(columns: ColumnSearch) -> tuple[Column, Column] | None:
 
 def _words(column: Column) -> set[str]:
     step = re.split(r"[./@\[\]\"]", _NOTE.sub("", column.selector).rstrip('"]'))[-1]
-    return set(name_key(_GLUED.sub(" ", step)).split())
+    return set(words_of(step))
 
 
 def _that_mean(column: Column, means: bool) -> dict[str, int]:

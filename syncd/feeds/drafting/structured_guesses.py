@@ -23,7 +23,7 @@ from syncd.feeds.drafting.columns import (
 from syncd.feeds.drafting.left_out import columns_of_counts
 from syncd.feeds.mapping import flag_statuses, status_word
 from syncd.feeds.mapping.transforms import money
-from syncd.feeds.text import boolean, is_formula_error
+from syncd.feeds.text import boolean, is_formula_error, words_of
 
 _MAX_TEXT = 200
 #: The most different values of a status, and the most columns that say it together.
@@ -37,7 +37,6 @@ _VAGUE_WORDS = frozenset(
 _APPROVED = {"approved": "active", "approuve": "active", "approuvee": "active", "waiting": "draft"}
 _NOTE = re.compile(r"\([^()]*\)")
 #: Between the words of a name such as ``payRateMin``.
-_GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: Formats with the day or the month first. A mapping has at most one of them.
 _ORDERS = ("dmy", "mdy")
 
@@ -193,7 +192,7 @@ def _approvals(column: Column) -> dict[str, str]:
 
 def _actions(column: Column) -> dict[str, str]:
     """Return the statuses that the words of a column such as ``action`` mean, if it has no others: "add", "delete"."""
-    words = name_key(_GLUED.sub(" ", column.name)).split()
+    words = words_of(column.name)
     keys = {name_key(text): text for text in column.few}
     if len(keys) < column.different or not keys.keys() <= LEFT_OUT["kept"] | LEFT_OUT["deleted"]:
         return {}
@@ -322,7 +321,7 @@ def _pay_part(selector: str) -> str | None:
     "bare amount" or "bare maxAmount" for the end alone ("Min"), "salary" for pay without an end ("Hourly rate"), else None."""
     steps = re.split(r"[./@]", selector)
     for first in range(len(steps) - 1, max(-1, len(steps) - 4), -1):
-        words = set(name_key(_GLUED.sub(" ", " ".join(steps[first:]))).split())
+        words = set(words_of(" ".join(steps[first:])))
         ends = [part for part in ("amount", "maxAmount") if words & PAY_WORDS[part]]
         pay = words & (PAY_WORDS["words"] | PERIODS.keys())
         rest = words - pay - PAY_WORDS["others"] - PAY_WORDS["amount"] - PAY_WORDS["maxAmount"]
@@ -353,5 +352,5 @@ def _pay_text(columns: list[Column]) -> object:
 
 
 def _period_in(column: Column) -> str | None:
-    words = name_key(_GLUED.sub(" ", column.selector)).split()
+    words = words_of(column.selector)
     return next((PERIODS[word] for word in words if word in PERIODS), None)

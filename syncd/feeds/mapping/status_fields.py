@@ -12,7 +12,7 @@ from syncd.feeds.faults import RowLog
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldExpression, FieldFunction
 from syncd.feeds.mapping.selectors import Node, Source
 from syncd.feeds.mapping.sources import Meant
-from syncd.feeds.text import boolean, spelled
+from syncd.feeds.text import boolean, spelled, words_of
 
 #: Status → the ``words`` and ``phrases`` of feeds for it: from the farthest from live to live.
 _WORDS = tomllib.loads(files(__package__).joinpath("status_words.toml").read_text("utf-8"))
@@ -47,7 +47,6 @@ _NOTES = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\b(?:y/n|o/n|yes/no|oui/non)\b", r
 _INTENDED = re.compile(
     r"(?:ready |pret )?(?:to|a) (?:be )?(?:publish(?:ed)?|post(?:ed)?|publier|afficher|diffuser)"
 )
-_GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: The name of a facet: ``custom[label=Is open].value``.
 _FACET = re.compile(r"\[@?[\w.:-]+\s*=\s*[\"']?([^\[\]\"']+)[\"']?\s*\]")
 #: Words that change nothing, in a status ("Concours fermé") and in the name of a flag; and others in the name of a flag.
@@ -112,10 +111,7 @@ def flag_words(selector: str) -> list[str]:
     """Return the words after which a flag is named: "part", "time" of ``job/isPartTime``."""
     facet = _FACET.search(selector)
     steps = re.split(r"[/.@:]", _NOTES.sub("", facet[1] if facet else selector))
-    named = (
-        [word for word in name_key(_GLUED.sub(" ", step)).split() if word not in _FILLERS]
-        for step in steps[::-1]
-    )
+    named = ([word for word in words_of(step) if word not in _FILLERS] for step in steps[::-1])
     return next(filter(None, named), [])
 
 

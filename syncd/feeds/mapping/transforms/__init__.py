@@ -14,4 +14,4 @@ from syncd.feeds.mapping.transforms.places import (
 )
 
 #: Part of every feed's fingerprint: raise it when a transform gives another result for the same text.
-VERSION = 16
+VERSION = 17

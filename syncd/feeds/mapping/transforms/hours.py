@@ -9,7 +9,8 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-from syncd.domain import fold, name_key
+from syncd.domain import fold
+from syncd.feeds.text import words_of
 
 FullOrPart = Literal["full", "part"]
 
@@ -37,7 +38,6 @@ _SHARES = [
     re.compile(rf"\b{_EQUIVALENT}[\s:=(\-]*{_RANGE}\s*(?P<percent>%)?"),
 ]
 _SHARE_ALONE = re.compile(rf"{_NUMBER}\s*%?")
-_GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: Words in the name of a column: of hours, of a week; and words that make it hours of something else.
 _HOUR_WORDS = frozenset("hours heures hrs hebdomadaire hebdomadaires".split())
 _WEEK_WORDS = frozenset("week weekly wk semaine sem hebdomadaire hebdomadaires".split())
@@ -85,7 +85,7 @@ def _by_share(match: re.Match[str]) -> FullOrPart | None:
 def unit_of(selector: str) -> str | None:
     """Return the unit of the numbers in a column or member that is named after hours of work ("Hours", ``hoursPerWeek``) or a
     share of full time ("FTE"); None for other names."""
-    words = {*name_key(_GLUED.sub(" ", selector)).split()}
+    words = {*words_of(selector)}
     if words & _SHARE_WORDS:
         return "FTE"
     if not words & _HOUR_WORDS or words & _OTHERS:
