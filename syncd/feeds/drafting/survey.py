@@ -68,6 +68,7 @@ def xml_paths(head: bytes) -> list[str]:
     """Return element paths (``/jobs/list/job``), the likeliest first. ``head`` is in UTF-8."""
     seen: Counter[Steps] = Counter()
     parts: dict[Steps, set[str]] = {}
+    members: dict[Steps, set[str]] = {}
     parser = new_parser(None, recover=True)
     for at in range(0, len(head), _STEP):
         with suppress(etree.XMLSyntaxError):
@@ -78,7 +79,14 @@ def xml_paths(head: bytes) -> list[str]:
                 seen[path] += 1
                 name = element.get("name") or element.get("val") or local(element)  # type: ignore[union-attr, arg-type]
                 parts.setdefault(path[:-1], set()).add(name)
-    worth = {path: _worth(seen[path], parts[path]) for path in parts if len(path) > 1}
+                attributes = {str(key).rpartition("}")[2] for key in element.attrib}  # type: ignore[union-attr]
+                members.setdefault(path, set()).update(attributes)
+    for path in members:
+        members[path] |= parts.get(path, set())
+    for path in [path for path in members if 1 < seen[path] <= seen[path[:-1]]]:
+        if len(parts[path[:-1]]) > 1:  # a record may have its members in groups
+            members[path[:-1]] |= parts.get(path, set())
+    worth = {path: _worth(seen[path], names_of) for path, names_of in members.items() if len(path) > 1}
     return ["/" + "/".join(path) for path in _alone(parts, seen) + _best(worth)]
 
 

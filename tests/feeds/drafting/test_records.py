@@ -55,8 +55,17 @@ def test_a_root_that_is_one_record_differs_from_one_that_holds_some(text):
     assert next(iter(xml_paths(text.encode())), None) == ALONE[text]
 
 
-def test_elements_that_repeat_are_found():
-    text = "<a><meta><x/></meta><list>" + "<ad><id>1</id><t/></ad>" * 3 + "</list></a>"
+REPEATED = {
+    "elements": "<ad><id>1</id><t/></ad>",
+    "attributes": '<ad id="1" title="x"/>',
+    "groups": "<ad><main><id>1</id><title>x</title></main><place><city>y</city></place></ad>",
+    "a list in each": "<ad><id>1</id><title>x</title><place><id>1</id><city>y</city></place><place/></ad>",
+}
+
+
+@pytest.mark.parametrize("form", REPEATED)
+def test_elements_that_repeat_are_found(form):
+    text = "<a><meta><x/></meta><list>" + REPEATED[form] * 3 + "</list></a>"
     assert xml_paths(text.encode())[0] == "/a/list/ad"
 
 
