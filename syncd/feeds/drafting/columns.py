@@ -326,10 +326,12 @@ class Guess:
 
 class ColumnSearch:
     """The search for the columns of a field, by their names or the kinds of their values, among those that have values and that
-    a mapping can name. ``records`` is at least 1."""
+    a mapping can name. ``empty`` are those that have none. ``records`` is at least 1."""
 
     def __init__(self, columns: Iterable[Column], form: Format, records: int) -> None:
-        self.all = [column for column in columns if column.values and _selectable(column.selector, form)]
+        named = [column for column in columns if _selectable(column.selector, form)]
+        self.all = [column for column in named if column.values]
+        self.empty = [column for column in named if not column.values]
         self.records = max(1, records)
 
     def named(self, field: str, fits: Fits) -> list[Column]:

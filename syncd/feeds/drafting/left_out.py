@@ -56,6 +56,9 @@ def records_to_leave_out(columns: ColumnSearch, used: Collection[str], today: st
     """Return the rules, the certain ones first. ``used``: the selectors of the status and of the close date."""
     others = (column for column in columns.all if column.selector not in used)
     rules = [rule for column in others for rule in _rules(column, columns.records, today)]
+    rules += [
+        rule for column in columns.empty if column.selector not in used for rule in _rules_of_empty(column)
+    ]
     if counts := columns_of_counts(columns):
         rules.append(LeftOut(counts[1], (f"{{{counts[0].selector}}}",), 0, certain=True))
     # beside "Post to website" a "Post to intranet" hides nothing
@@ -140,13 +143,36 @@ def _rules(column: Column, records: int, today: str) -> Iterator[LeftOut]:
         remaining = bool(words & LEFT_OUT["remaining"])
         yield LeftOut(column, ("0",), column.few["0"], remaining and column.few["0"] < column.values)
     elif words & (LEFT_OUT["dates"] | LEFT_OUT["reasons"]) and column.rank("closeDate") is None:
-        closing = {word for word in rest if status_word(word) == "archived" or word in LEFT_OUT["closing"]}
+        closing = _closing(rest)
         dates = column.share(*DATE_KINDS) > _MOST
         past = dates and max(column.days, default="") <= today
         reason = bool(words & LEFT_OUT["reasons"]) and not dates
         if closing and (dates or reason):
             certain = rest <= closing and (past or (reason and column.filled < records))
             yield LeftOut(column, (_ANY,), column.filled, certain)
+
+
+def _rules_of_empty(column: Column) -> Iterator[LeftOut]:
+    """Yield the rule of a column that has no value yet, as where nothing is on hold in a first file."""
+    words, flag = _words(column), flag_statuses(column.selector)
+    rest = words - LEFT_OUT["fillers"]
+    values: tuple[str, ...] = ()
+    if words & PAY_WORDS["words"] or any(word in column.parts for word in AGAINST["leftOut"]):
+        return
+    if flag or (rest and rest <= LEFT_OUT["internal"] | LEFT_OUT["hides"]):
+        values = _FLAGS[flag is None or flag[True] != "active"]
+    elif words & LEFT_OUT["audience"] and rest and rest <= LEFT_OUT["audience"] | {"type"}:
+        values = _INTERNAL
+    elif words & (LEFT_OUT["dates"] | LEFT_OUT["reasons"]) and column.rank("closeDate") is None:
+        values = (_ANY,) if rest and rest <= _closing(rest) else ()
+    if values:
+        yield LeftOut(column, values, 0, certain=True)
+
+
+def _closing(words: set[str]) -> set[str]:
+    """Return the words for the end of a posting. One for the people of the house ends nothing: "Internal posting date"."""
+    ends = {word for word in words if status_word(word) == "archived" or word in LEFT_OUT["closing"]}
+    return ends - LEFT_OUT["internal"]
 
 
 def _is_internal(text: str) -> bool | None:

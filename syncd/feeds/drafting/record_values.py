@@ -52,6 +52,21 @@ def values_in(item: Any, form: Format) -> Iterator[tuple[Steps, str | None]]:
     return _json_values(item, ())
 
 
+def empty_in(item: Any, form: Format) -> list[str]:
+    """Return the selectors of the columns, or of the record's own elements or members, that have no value in one record."""
+    if form == "xml":
+        leaves = (child for child in item if child.tag.__class__ is str and not len(child))
+        return [local(leaf) for leaf in leaves if meant(leaf.text or "") is None]
+    if form == "csv":
+        item = {name: cell_text(cell) for name, cell in item.items()}
+    members = item.items() if isinstance(item, dict) else ()
+    return [
+        selector_of((name,), form)
+        for name, value in members
+        if not isinstance(value, dict | list) and meant(value) is None
+    ]
+
+
 def _json_values(value: object, steps: Steps) -> Iterator[tuple[Steps, str | None]]:
     if isinstance(value, list):
         facets = [*_facets([part for part in value[:20] if isinstance(part, dict)], "[{}={}].{}")]

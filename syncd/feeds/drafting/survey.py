@@ -22,6 +22,7 @@ from syncd.errors import FeedError
 from syncd.feeds.drafting.columns import NAMES, Column, ColumnSearch, comparable
 from syncd.feeds.drafting.record_values import (
     Steps,
+    empty_in,
     items_of_json,
     items_of_xml,
     name_of,
@@ -140,8 +141,8 @@ def _best(worth: dict[Steps, tuple[int, int] | None]) -> list[Steps]:
 @dataclass(slots=True)
 class Survey:
     """The findings. The file is read by ``spec``; ``path`` is the place of the records, ``fields`` are the places in them that
-    have a value. ``more``: there are more records than were read; ``broken``: why reading stopped early. ``unread``:
-    the columns of the items around the records that no selector reads."""
+    have a value, ``empty`` those of the records' own that lack one in some. ``more``: there are more records than were read;
+    ``broken``: why reading stopped early. ``unread``: the columns of the items around the records that no selector reads."""
 
     format: Format
     spec: ReadSpec
@@ -152,6 +153,7 @@ class Survey:
     unreadable: int = 0
     columns: dict[str, Column] = field(default_factory=dict)
     fields: set[str] = field(default_factory=set)
+    empty: dict[str, None] = field(default_factory=dict)
     more: bool = False
     broken: FeedError | None = None
     unread: dict[str, Column] = field(default_factory=dict)
@@ -164,6 +166,7 @@ class Survey:
             if not column.name_says_it
             or (column.plain_selector not in self.columns and column.filled < self.records)
         ]
+        columns += (Column(name) for name in self.empty if name not in self.columns)
         return ColumnSearch(columns, self.format, self.records)
 
     def presets(self) -> list[tuple[str, float]]:
@@ -301,6 +304,9 @@ def _look(record: Record, reader: FeedReader, survey: Survey) -> None:
             texts.setdefault(written.get(selector, selector), []).append(text)
     if len(survey.fields) < 4 * _MAX_COLUMNS:
         survey.fields.update(name_of(steps, form) for steps, _ in places)
+    for selector in empty_in(record.item, form):
+        if len(survey.empty) < _MAX_COLUMNS:
+            survey.empty[written.get(selector, selector)] = None
     for selector, values in texts.items():
         column = survey.columns.get(selector)
         if column is None:
