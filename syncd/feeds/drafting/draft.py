@@ -223,6 +223,11 @@ class Drafter:
         status = self._guesses.get("status")
         if status and not status.columns and not plain.own["status"]:
             fields["status"] = status
+        kinds = fields["positionType"].columns if "positionType" in fields else ()
+        named = [c.selector for c in kinds if c.rank("status") is not None and not c.kinds["status"]]
+        if status is None and named:
+            why = f"{named[0]} has the types of work, so it does not say whether a posting is open"
+            fields["status"] = Guess("status", False, why)
         # an address to which all records lead is not that of a job, nor is that of an API
         no_pages = len(plain.pages) == 1 or all(map(OF_PROGRAMS.match, plain.pages))
         if no_pages and plain.pages.total() == plain.read > 1 and URL_FIELD not in fields:
