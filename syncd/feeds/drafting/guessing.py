@@ -101,7 +101,14 @@ def _guess_reference(columns: ColumnSearch) -> Guess | None:
 
 
 def _is_short(column: Column) -> bool:
-    return column.longest <= FIELD["referenceId"].most and not column.kinds["url"] + column.kinds["html"]
+    """Return whether the values are short enough for an id, and that of the job."""
+    short = column.longest <= FIELD["referenceId"].most and not column.kinds["url"] + column.kinds["html"]
+    return short and _is_of_job(column)
+
+
+def _is_of_job(column: Column) -> bool:
+    """Return whether an id is not that of something else (``workLocation.id``)."""
+    return not column.is_of_another("referenceId") and column.share("place", "province") < 0.5
 
 
 def repeated_reference(columns: ColumnSearch) -> Guess | None:
@@ -115,6 +122,7 @@ def repeated_reference(columns: ColumnSearch) -> Guess | None:
 def _guess_derived(columns: ColumnSearch) -> Guess | None:
     """Return a digest of an id that is too long, or of values that identify the job and do not change."""
     long = [c for c in columns.all if c.rank("referenceId") is not None and columns.is_unique(c)]
+    long = list(filter(_is_of_job, long))
     if long:
         long.sort(key=lambda c: (c.rank("referenceId"), c.selector))
         most = FIELD["referenceId"].most

@@ -660,3 +660,15 @@ def test_two_columns_of_one_name_are_an_error_only_if_the_mapping_uses_that_name
         with pytest.raises(FeedError, match=r"more than one column is named 'NOTE'.*'NOTE\[1\]'") as caught:
             checked(feed, path)
         assert caught.value.code == code
+
+
+def test_the_id_of_a_place_or_of_a_department_is_not_that_of_the_job(tmp_path: Path) -> None:
+    places = ("Toronto, ON", "Calgary, AB", "Halifax, NS")
+    jobs = [
+        {"uuid": f"4f0674e6-e947241c21{n}", "name": f"Cook {n}", "text": LONG}
+        | {"workLocation": {"id": place, "label": place}, "department": {"id": f"D{n}", "label": "Kitchen"}}
+        for n, place in enumerate(places)
+    ]
+    assert fields_of(tmp_path, json.dumps(jobs))["referenceId"] == "uuid"
+    jobs[1] |= {"uuid": jobs[0]["uuid"], "name": jobs[0]["name"]}  # one job at two places
+    assert ".id" not in str(fields_of(tmp_path, json.dumps(jobs))["referenceId"])
