@@ -154,7 +154,9 @@ def _guess_title(columns: ColumnSearch) -> Guess | None:
     def order(column: Column) -> tuple[float, ...]:
         return not _TITLE.search(column.name), -column.different
 
-    titles, why = columns.find("title", fits, looks, order, "short, different texts")
+    titles, why = columns.named("title", lambda c: c.different > 1 and fits(c)), "by its name"
+    if not titles:
+        titles, why = columns.find("title", fits, looks, order, "short, different texts")
     if not titles:
         return None
     source = one_or_list(titles)

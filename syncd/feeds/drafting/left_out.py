@@ -69,7 +69,7 @@ def records_to_leave_out(columns: ColumnSearch, used: Collection[str], today: st
 
 def doubts_of(columns: ColumnSearch, today: str) -> list[str]:
     """Return a doubt about each column by which a posting begins after ``today``, its pay is not to be seen, or
-    that has yes for those that are public and nothing for others."""
+    that has yes or a date for those that are public and nothing for others."""
     doubts = []
     for column in columns.all:
         words = _words(column)
@@ -92,7 +92,10 @@ def doubts_of(columns: ColumnSearch, today: str) -> list[str]:
         public = (
             flag[True] == "active" if flag else not hides and bool(words & (_SHOWN | LEFT_OUT["offered"]))
         )
-        if public and blank and column.filled and sum(_that_mean(column, True).values()) == column.values:
+        named = any(word.startswith("publi") for word in words) and not words & LEFT_OUT["ends"]
+        published = named and column.share(*DATE_KINDS) > _MOST
+        public = public and sum(_that_mean(column, True).values()) == column.values
+        if blank and column.filled and (public or published):
             doubts.append(
                 f"{column.selector} has no value in {plural(blank, 'record')}, and these would go in"
             )

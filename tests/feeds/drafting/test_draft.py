@@ -672,3 +672,16 @@ def test_the_id_of_a_place_or_of_a_department_is_not_that_of_the_job(tmp_path: P
     assert fields_of(tmp_path, json.dumps(jobs))["referenceId"] == "uuid"
     jobs[1] |= {"uuid": jobs[0]["uuid"], "name": jobs[0]["name"]}  # one job at two places
     assert ".id" not in str(fields_of(tmp_path, json.dumps(jobs))["referenceId"])
+
+
+def test_a_title_is_not_the_same_in_each_record(tmp_path: Path) -> None:
+    jobs = [
+        {"id": n, "links": {"title": "The full job", "url": f"https://x.ca/{n}"}, "jobtitle": f"Cook {n}"}
+        for n in range(3)
+    ]
+    assert fields_of(tmp_path, json.dumps(jobs))["title"] == "jobtitle"
+
+
+def test_a_record_without_a_date_of_publication_is_doubted(tmp_path: Path) -> None:
+    (remark,) = draft_of(tmp_path, cooks(publishedAt=["2026-05-01", "2026-05-02", ""])).remarks
+    assert remark == "publishedAt has no value in 1 record, and these would go in"
