@@ -68,8 +68,11 @@ _NUMBER_OF_SEVERAL = re.compile(r"(?<=.)\[\d+\]\Z")
 #: The name of a facet in its selector: ``custom[label=Job type].value``.
 _FACET = re.compile(r"\[@?[^\[\]=]+=\"?([^\[\]\"]+)\"?\][^\[\]]*\Z")
 _NOTE = re.compile(r"\s*\([^()]*\)")
-#: A last step that only wraps a value: of MongoDB (``_id.$oid``), of programs that turn XML into JSON, of WordPress.
-_WRAPPER = re.compile(r"\$\w+|[#_]+(?:text|cdata)|rendered")
+#: Last steps that only wrap a value: of MongoDB (``closing.$date.$numberLong``), of Firestore and DynamoDB, of programs that
+#: turn XML into JSON, of WordPress.
+_WRAPPERS = re.compile(
+    r"(?<=.)(?:[./@](?:\$\w+|[#_]+(?:text|cdata)|rendered|(?:boolean|double|integer|string|timestamp)Value|BOOL|[NS]))+\Z"
+)
 #: Words that change nothing: "titre du poste" is "titreposte".
 _EMPTY = frozenset("a au aux d de des du l la le les of the for your our".split())
 #: The begin or the end of the name of an id ("annonce" has a "no" in it, too).
@@ -209,6 +212,11 @@ class Column:
                 self.samples.append(text[:2000])
 
 
+def unwrapped(selector: str) -> str:
+    """Return a selector without last steps that only wrap the value."""
+    return _WRAPPERS.sub("", selector)
+
+
 def page_at(address: str) -> str:
     """Return the address without parameters that say where a visitor comes from (``utm_source``), which lead to the same page."""
     return _TRACKING.sub("", _REFERRER.sub(r"\1", address)).rstrip("/?&")
@@ -223,9 +231,8 @@ def _last_steps(selector: str) -> tuple[str, str]:
         selector = named[1]
     if facet := _FACET.search(selector):
         selector = facet[1]
-    steps = [step for step in re.split(r"[./@\[\]\"]+", _NUMBER_OF_SEVERAL.sub("", selector)) if step]
-    if len(steps) > 1 and _WRAPPER.fullmatch(steps[-1]):
-        steps.pop()
+    selector = unwrapped(_NUMBER_OF_SEVERAL.sub("", selector))
+    steps = [step for step in re.split(r"[./@\[\]\"]+", selector) if step]
     names = [comparable(step) for step in steps] or [""]
     last, both = names[-1], "".join(names[-2:])
     is_value = len(names) > 1 and last in _VALUES

@@ -8,7 +8,15 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from syncd.domain import name_key
-from syncd.feeds.drafting.columns import AGAINST, DATE_KINDS, LEFT_OUT, PAY_WORDS, Column, ColumnSearch
+from syncd.feeds.drafting.columns import (
+    AGAINST,
+    DATE_KINDS,
+    LEFT_OUT,
+    PAY_WORDS,
+    Column,
+    ColumnSearch,
+    unwrapped,
+)
 from syncd.feeds.mapping import flag_statuses, status_word
 from syncd.feeds.text import boolean, words_of
 from syncd.values import plural
@@ -112,7 +120,7 @@ def columns_of_counts(columns: ColumnSearch) -> tuple[Column, Column] | None:
 
 
 def _words(column: Column) -> set[str]:
-    step = re.split(r"[./@\[\]\"]", _NOTE.sub("", column.selector).rstrip('"]'))[-1]
+    step = re.split(r"[./@\[\]\"]", unwrapped(_NOTE.sub("", column.selector)).rstrip('"]'))[-1]
     return set(words_of(step))
 
 

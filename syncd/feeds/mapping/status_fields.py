@@ -54,7 +54,7 @@ _NOUNS = frozenset(
     "is has been currently est job position posting poste offre annonce requisition vacancy opening competition emploi concours"
     " affichage recrutement dotation process processus le la l the this still toujours already deja encore".split()
 )
-_FILLERS = _NOUNS | frozenset("flag y n o oui non yes no".split())
+_FILLERS = _NOUNS | frozenset("flag y n o oui non yes no bool boolean value".split())
 #: The longest text that is compared.
 _MAX_TEXT = 100
 

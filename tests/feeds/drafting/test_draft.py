@@ -685,3 +685,38 @@ def test_a_title_is_not_the_same_in_each_record(tmp_path: Path) -> None:
 def test_a_record_without_a_date_of_publication_is_doubted(tmp_path: Path) -> None:
     (remark,) = draft_of(tmp_path, cooks(publishedAt=["2026-05-01", "2026-05-02", ""])).remarks
     assert remark == "publishedAt has no value in 1 record, and these would go in"
+
+
+@pytest.mark.parametrize(
+    ("at", "text", "yes"),
+    [
+        ("fields.{}.stringValue", "stringValue", "booleanValue"),  # Firestore
+        ("{}.S", "S", "BOOL"),  # DynamoDB
+    ],
+)
+def test_values_within_their_types_are_found_by_the_names_above(
+    tmp_path: Path, at: str, text: str, yes: str
+) -> None:
+    def job(n: int) -> dict[str, Any]:
+        texts = {"jobId": f"J{n}", "title": f"Cook {n}", "closesOn": f"2099-01-0{n}", "location": "Laval, QC"}
+        texts |= {"description": LONG, "url": f"https://x.ca/{n}"}
+        flags = {"isActive": n != 2, "isInternal": n == 3}
+        fields: dict[str, dict[str, Any]] = {name: {text: value} for name, value in texts.items()}
+        fields |= {name: {yes: value} for name, value in flags.items()}
+        return {"name": f"documents/jobs/{n}x", "fields": fields} if at.startswith("fields") else fields
+
+    draft = draft_of(tmp_path, json.dumps([job(n) for n in range(1, 6)]))
+    fields = written(draft)["fields"]
+    assert fields["title"] == at.format("title")
+    assert fields["referenceId"] == at.format("jobId")
+    assert fields["status"]["from"] == at.format("isActive").replace(text, yes)
+    result = checked(draft.config, tmp_path / "feed")
+    assert (result.good, result.rejected) == (3, 0)
+
+
+def test_a_date_in_several_wrappers_is_found_by_the_name_above(tmp_path: Path) -> None:
+    days = ({"$date": {"$numberLong": str(4_070_908_800_000 + n)}} for n in range(3))
+    jobs = [
+        {**job, "deadline": day} for job, day in zip(json.loads(cooks(id=["a", "b", "c"])), days, strict=True)
+    ]
+    assert fields_of(tmp_path, json.dumps(jobs))["closeDate"]["from"] == "deadline.$date.$numberLong"
