@@ -96,7 +96,8 @@ MAX_LISTED_NAMES = 5
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The change of a file's shape: the names that the feed's file uses and that are ``gone``, and the ``new`` ones. ``noun``: a
+    """The change of a file's shape: the names that the feed's file uses and that are ``gone``, and the ``new`` ones; if none is
+    gone, those that it does not use and that may speak of jobs that are not live. ``noun``: a
     ``column``, an ``element`` or a ``member``; ``lines``: those of the feed's file with the new names, where they are likely."""
 
     gone: tuple[str, ...]
@@ -106,7 +107,10 @@ class Shape:
 
     def in_words(self, *, lines: bool) -> str:
         """Return a sentence; with the ``lines`` to paste it is for the operator."""
-        noun = self.noun if len(self.gone) == 1 else f"{self.noun}s"
+        noun = self.noun if len(self.gone or self.new) == 1 else f"{self.noun}s"
+        if not self.gone:
+            new = f"the file has the new {noun} {_listed(self.new)}, which the feed's file does not use"
+            return f"{new}, and which may say that jobs are closed or not public"
         more = f"; new in it: {_listed(self.new)}" if self.new else ""
         paste = f"; [fields] with the new names: {' and '.join(self.lines)}" if lines and self.lines else ""
         return f"the file has no {noun} {_listed(self.gone)} any more{more}{paste}"
@@ -135,7 +139,7 @@ class Run:
     ``superseded_by``: the run of the later file that took its place, or its revert; ``repeats``: the run whose kept file is run
     again. ``filtered_by``: the rows that the feed's file leaves out, by rule. ``counts``: the effects of the run so far;
     ``planned``: of a run that waits, the further ones that it would have. ``shape``: None if no name that the feed's file uses is
-    gone."""
+    gone, and none that is new may speak of jobs that are not live."""
 
     id: int
     feed: str

@@ -180,6 +180,13 @@ def _rules_of_empty(column: Column) -> Iterator[LeftOut]:
         yield LeftOut(column, values, 0, certain=True)
 
 
+def may_hide(name: str) -> bool:
+    """Return whether a name is that of a column that says of postings that they are closed, or not for the public."""
+    column = Column(name)
+    fields = ("status", "closeDate", "confidential")
+    return any(column.rank(field) is not None for field in fields) or any(_rules_of_empty(column))
+
+
 def _closing(words: set[str]) -> set[str]:
     """Return the words for the end of a posting. One for the people of the house ends nothing: "Internal posting date"."""
     ends = {word for word in words if status_word(word) == "archived" or word in LEFT_OUT["closing"]}

@@ -222,11 +222,11 @@ class Mapping:
             return columns_of(self._fields, (lambda path: [path] if named(path) else []) if names else None)
         return columns_of(self._fields, named if names else None)
 
-    def unused(self, columns: Sequence[str]) -> list[str]:
-        """Return the columns of a CSV that nothing in the mapping names."""
+    def unused(self, columns: Sequence[str], form: Format = "csv") -> list[str]:
+        """Return the columns, or names, that nothing in the mapping names."""
         if self._fields is None:
             return []
-        used = set().union(*map(_names_in(columns, "csv"), chain(*chain(*self._for("csv").selectors))))
+        used = set().union(*map(_names_in(columns, form), chain(*chain(*self._for(form).selectors))))
         return [column for column in columns if column not in used]
 
     def check_columns(self, header: Sequence[str]) -> None:

@@ -107,7 +107,7 @@ def partner_report(tx: Tx, run_id: int, rejected_file: str | None) -> dict[str, 
         del report[name]
     # the reason of any other state has the limits of the feed, and lines to paste
     of_file = run.state is RunState.FAILED and (run.reason or "").partition(":")[0] in FEED_ERROR_CODES
-    shape = run.shape.in_words(lines=False) if run.shape else None
+    shape = run.shape.in_words(lines=False) if run.shape and run.shape.gone else None
     return report | {
         "reason": for_partner(run.reason or "") if of_file else shape,
         "withheld": for_partner(run.withheld) if run.withheld else None,

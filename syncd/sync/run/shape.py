@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from syncd.domain import MAX_LISTED_NAMES, Shape
+from syncd.feeds.drafting import may_hide
 from syncd.feeds.mapping import Mapping
 from syncd.feeds.readers import FeedReader, FlatRecord, Format, Record, Slice
 
@@ -42,13 +43,14 @@ class FileNames:
 
     def shape(self, before: Sequence[str], mapping: Mapping, form: Format) -> Shape | None:
         """Return the change since the feed's last used file, which had the names ``before``. Too few records say of no name that
-        it is gone."""
+        it is gone. Where none is, new ones count that the mapping does not use and that may speak of jobs that are not live."""
         usual, header = self.usual, self._reader.header
         names = [*self._counts] if header is None else usual
         gone = [] if header is None and self._records < MIN_RECORDS else mapping.gone(before, names, form)
+        new = [name for name in usual if name not in before] if before else []
         if not gone:
-            return None
-        new = [name for name in usual if name not in before]
+            hiding = [name for name in mapping.unused(usual, form) if name in new and may_hide(name)]
+            return Shape((), tuple(hiding), _NOUNS[form]) if hiding else None
         successors = {}
         for name in gone:  # that at its place, the only one, or one that is like it
             at = before.index(name)

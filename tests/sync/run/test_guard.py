@@ -681,6 +681,23 @@ def test_a_required_column_that_is_renamed_is_named_once_with_the_line_to_paste(
     assert outcome(board.deliver(pasted, renamed)) == ("succeeded", None)
 
 
+@pytest.mark.parametrize("form", ["csv", "xml", "json"])
+def test_a_new_column_that_may_say_what_is_not_live_is_named(board: Board, form: str) -> None:
+    feed = board.feed(MAPPED)
+    rows = json.loads(mapped(1, 8))
+    board.deliver(feed, dump(form, rows))
+    later = [row | {"internalOnly": "no", "bonus": "none"} for row in rows]
+    run = board.deliver(feed, dump(form, later))
+    assert outcome(run) == ("succeeded", None)
+    noun = {"csv": "column", "xml": "element", "json": "member"}[form]
+    assert reason_of(run) == (
+        f"the file has the new {noun} `internalOnly`, which the feed's file does not use,"
+        " and which may say that jobs are closed or not public"
+    )
+    later = [row | {"title": f"{row['title']} A"} if row["id"] == "r1" else row for row in later]
+    assert board.deliver(feed, dump(form, later)).reason is None
+
+
 def test_a_line_to_paste_keeps_all_but_the_selectors_that_look_at_nothing(board: Board) -> None:
     lines = {
         'locations = "place"': 'locations = [{ template = "{place}, {site}" }, { from = "place" }]',
