@@ -10,7 +10,7 @@ import ijson
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import EACH, WITHIN, Announced, folded, member_path, parsed_path
+from syncd.feeds.readers.records import EACH, WITHIN, WRONG, Announced, folded, member_path, parsed_path
 from syncd.feeds.readers.source import over_limit
 
 #: Stands for an element of an array in a path. It is not the name of a member: names have no lone surrogates.
@@ -146,6 +146,8 @@ class OuterParser:
             self._key = self._stack.pop()
         elif event in ("number", "string", "boolean"):
             *above, name = self._at() or (None,)
+            if above and folded(str(above[0])) in WRONG:  # the members of an error
+                above, name = [], above[0]
             about = all(folded(str(step)) in _ABOUT or step in (self._place or ()) for step in above)
             if name is None or not about:
                 return

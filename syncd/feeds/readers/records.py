@@ -44,6 +44,8 @@ _NEXT = frozenset(
     "next nextcursor nextlink nextoffset nextpage nextpagetoken nextpageurl nextrecordsurl nexttoken nexturl"
     " @odata.nextlink odata.nextlink continuationtoken".split()
 )
+#: Names of what went wrong where the file was made, which may lack records; and values of them that mean nothing.
+WRONG, _NOT_WRONG = frozenset(("error", "errors")), frozenset(("", "0", "200", "false", "none", "null", "ok"))
 _LAST = frozenset("last islast lastpage islastpage done".split())
 _PAGES = frozenset("pages totalpages pagestotal pagecount numpages nbpages numberofpages lastpage".split())
 _PAGE = frozenset(("page", "pages"))
@@ -67,11 +69,13 @@ class Announced:
     """The words of a file about its records, in the members, elements or attributes beside them.
 
     ``total`` is their number, the largest of all that are named after it, as a number or in words such as "1,038"; ``follow`` the
-    name by which it says that others follow; ``pages`` that of a number of pages, and this number. ``parts`` are here."""
+    name by which it says that others follow; ``fault`` that by which something went wrong; ``pages`` that of a number of
+    pages, and this number. ``parts`` are here."""
 
     def __init__(self) -> None:
         self.total: int | None = None
         self.follow: str | None = None
+        self.fault: str | None = None
         self.pages, self.parts = ("", 1), 1
 
     @property
@@ -84,7 +88,9 @@ class Announced:
         name = name.rpartition("}")[2]
         key, text = folded(name), str("" if value is None else value).strip()
         flag = {"true": True, "false": False}.get(text.casefold())
-        if flag is not None:
+        if (key in WRONG and text.casefold() not in _NOT_WRONG) or (key == "success" and flag is False):
+            self.fault = name
+        elif flag is not None:
             self.follow = name if key in (_MORE if flag else _LAST) else self.follow
         elif text and (
             key in _NEXT or (key == "offset" and not _NUMBER.fullmatch(text))

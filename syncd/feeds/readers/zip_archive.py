@@ -149,6 +149,7 @@ class ZipReader(FeedReader):
         self.controls += reader.controls
         said, here = self.announced, reader.announced
         said.follow, said.pages, said.parts = here.follow, here.pages, len(self._names)  # each may be a page
+        said.fault = said.fault or here.fault
         if here.total is not None:
             self._declared.append(here.total)
             same = len(set(self._declared)) == 1

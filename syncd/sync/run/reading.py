@@ -266,6 +266,8 @@ class _Reading:
         total, more = reader.announced.total, reader.announced.more
         if total is not None and total > self._read:
             return False, f"the file says that it has {total} records, but {self._read} were found"
+        if reader.announced.fault is not None:
+            return False, f"the file says that it may not be whole (`{reader.announced.fault}`)"
         if more is not None:
             return False, f"the file says that other records follow it (`{more}`)"
         return True, None

@@ -165,6 +165,40 @@ def test_a_page_of_a_longer_list_only_adds_and_updates(
 
 
 @pytest.mark.parametrize(
+    ("about", "wrong"),
+    [
+        ({"errors": [{"message": "time out", "path": ["jobs"]}]}, "errors"),
+        ({"error": {"code": 500}}, "error"),
+        ({"error": "partial answer"}, "error"),
+        ({"success": False}, "success"),
+        ({"errors": [], "error": None, "success": True}, None),
+        ({"error": False, "errors": {"count": 0}}, None),
+    ],
+)
+def test_a_file_that_says_that_something_went_wrong_only_adds_and_updates(
+    board: Board, about: dict[str, Any], wrong: str | None
+) -> None:
+    feed = board.feed('[read]\nrecords = "jobs"')
+    board.deliver(feed, {"jobs": board.rows(1, 10)})
+    run = board.deliver(feed, about | {"jobs": board.rows(2, 11)})
+    assert run.withheld == (wrong and f"the file says that it may not be whole (`{wrong}`)")
+    assert board.active() == references(1 if wrong else 2, 11)
+    if wrong:  # in whatever file of an archive
+        pages = {
+            "1.json": json.dumps(about | {"jobs": board.rows(2, 11)}),
+            "2.json": json.dumps({"jobs": board.rows(12, 12)}),
+        }
+        assert outcome(board.deliver(feed, zipped(pages)))[0] == "partial"
+
+
+def test_xml_may_say_as_well_that_something_went_wrong(board: Board) -> None:
+    feed = board.feed()
+    board.deliver(feed, as_xml(board.rows(1, 10)))
+    run = board.deliver(feed, as_xml(board.rows(2, 11), "<error>time out</error>"))
+    assert run.withheld == "the file says that it may not be whole (`error`)"
+
+
+@pytest.mark.parametrize(
     ("before", "behind", "more"),
     [
         ("<totalPages>3</totalPages>", "", "totalPages"), ("", "<page>1 of 3</page>", "page"),
