@@ -88,7 +88,7 @@ def doubts_of(columns: ColumnSearch, today: str) -> list[str]:
             )
         hides = bool(words & LEFT_OUT["hides"] or words & LEFT_OUT["hidden"])
         if (
-            words & PAY_WORDS["words"]
+            _words(column, 2) & PAY_WORDS["words"]
             and (hides or words & LEFT_OUT["shown"])
             and column.share("flag") > _MOST
             and (hidden := sum(_that_mean(column, hides).values()))
@@ -119,9 +119,10 @@ def columns_of_counts(columns: ColumnSearch) -> tuple[Column, Column] | None:
     return (positions[0], filled[0]) if positions and filled else None
 
 
-def _words(column: Column) -> set[str]:
-    step = re.split(r"[./@\[\]\"]", unwrapped(_NOTE.sub("", column.selector)).rstrip('"]'))[-1]
-    return set(words_of(step))
+def _words(column: Column, steps: int = 1) -> set[str]:
+    """Return the words of the last steps of the selector."""
+    parts = re.split(r"[./@\[\]\"]", unwrapped(_NOTE.sub("", column.selector)).rstrip('"]'))
+    return set(words_of(" ".join([part for part in parts if part][-steps:])))
 
 
 def _that_mean(column: Column, means: bool) -> dict[str, int]:
@@ -132,7 +133,7 @@ def _that_mean(column: Column, means: bool) -> dict[str, int]:
 def _rules(column: Column, records: int, today: str) -> Iterator[LeftOut]:
     words = _words(column)
     rest = words - LEFT_OUT["fillers"] or words & LEFT_OUT["offered"]
-    if words & PAY_WORDS["words"]:
+    if _words(column, 2) & PAY_WORDS["words"]:  # salary/@display
         return
     meanings = {text: _is_internal(text) for text in column.few}
     internal = {text: column.few[text] for text, is_internal in meanings.items() if is_internal}
