@@ -96,6 +96,8 @@ def _by_field(words: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
 _WORDS = tomllib.loads(files(__package__).joinpath("field_names.toml").read_text("utf-8"))
 #: Field → its names, the likeliest first; and words inside a name that are against it.
 NAMES, AGAINST = _by_field(_WORDS["names"]), _by_field(_WORDS["against"])
+#: Fields of a place, of which a record may have that of the employer, too.
+_OF_OTHERS = ("city", "province", "postal")
 _KNOWN = frozenset(name for names in NAMES.values() for name in names)
 #: Words for a posting, which change nothing in a name; names that say nothing beside them; last steps that are the value of the
 #: one above.
@@ -348,6 +350,7 @@ class ColumnSearch:
         columns.sort(
             key=lambda c: (
                 c.selector.startswith(".."),  # the record's own goes first
+                field in _OF_OTHERS and c.is_of_another(field),
                 c.rank(field),
                 len(re.findall(r"[/.]", c.selector)),
                 c.is_near,

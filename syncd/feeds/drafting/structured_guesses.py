@@ -36,7 +36,8 @@ _VAGUE_WORDS = frozenset(
 ) | {"en ligne"}
 _APPROVED = {"approved": "active", "approuve": "active", "approuvee": "active", "waiting": "draft"}
 _NOTE = re.compile(r"\([^()]*\)")
-#: Between the words of a name such as ``payRateMin``.
+#: Names of the last day of the work itself, not of the posting (``contract/end_date``).
+_END_OF_WORK = re.compile(r"(?:contrac?t|assignment|mandat)\w*(?:end|fin|to|until|expir)")
 #: Formats with the day or the month first. A mapping has at most one of them.
 _ORDERS = ("dmy", "mdy")
 
@@ -48,13 +49,12 @@ def guess_close_date(columns: ColumnSearch, today: str) -> Guess | None:
         return sum(day > today for day in column.days)
 
     def looks(column: Column) -> bool:
-        return ahead(column) * 2 > max(len(column.days), column.values // 2) and bool(
-            _formats(column, columns)
-        )
+        most = ahead(column) * 2 > max(len(column.days), column.values // 2)
+        return most and bool(_formats(column, columns)) and not _END_OF_WORK.search(column.parts)
 
     dates, why = columns.find(
         "closeDate",
-        lambda c: bool(_formats(c, columns)),
+        lambda c: bool(_formats(c, columns)) and not _END_OF_WORK.search(c.parts),
         looks,
         lambda c: (-ahead(c),),
         "most dates lie ahead",
@@ -128,7 +128,7 @@ def guess_locations(columns: ColumnSearch) -> Guess | None:
     sources: list[object] = []
     two = city and province and province[0] is not city[0]
     if two and "{" not in city[0].selector + province[0].selector:  # a template can name both
-        sources.append(_city_and_province(city[0], province[0], each=not country))
+        sources.append(_city_and_province(city[0], province[0]))
     # a city alone says less than "City, Province" beside it
     whole = [c for c in place if not sources and c.share("place") > 0.3]
     sources += [c.selector for c in whole[:1] or city[:1]]
@@ -146,6 +146,18 @@ def guess_locations(columns: ColumnSearch) -> Guess | None:
         expression["country"] = country[0].selector
     if postal := columns.named("postal", lambda c: c.average < 20):
         expression["postal"] = postal[0].selector
+    entries, mark, name = _parted(city[0].selector) if city else ("", "", "")
+    within = f"{entries}{mark}"
+    first = sources[0]
+    if isinstance(first, dict) and "each" in first and country and country[0].selector.startswith(within):
+        # the country is that of each entry
+        inner = {
+            key: text.removeprefix(within)
+            for key in ("country", "postal")
+            if (text := str(expression.get(key))).startswith(within)
+        }
+        sources = [{"template": first["template"]}, name]
+        expression = {"each": entries, "from": sources, "lookup": "location", **inner}
     why = "by the names" if len(sources) > 1 else "by its name or values"
     return columns.guess("locations", used, expression, why)
 
@@ -241,11 +253,11 @@ def _has_statuses(column: Column) -> bool:
     )
 
 
-def _city_and_province(city: Column, province: Column, *, each: bool) -> dict[str, object]:
-    """Return one text of both; with ``each``, one for each entry of a list that has both."""
+def _city_and_province(city: Column, province: Column) -> dict[str, object]:
+    """Return one text of both, or one for each entry of a list that has both."""
     parent, mark, name = _parted(city.selector)
     other, _, below = _parted(province.selector)
-    if each and mark and parent == other and city.values > city.filled:
+    if mark and parent == other and city.values > city.filled:
         return {"each": parent, "template": f"{{{name}}}, {{{below}}}"}
     return {"template": f"{{{city.selector}}}, {{{province.selector}}}"}
 

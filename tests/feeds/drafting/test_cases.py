@@ -78,6 +78,56 @@ def test_a_plain_guess_that_brings_more_rows_in_is_written_instead_of_a_preset(t
     )
 
 
+PLACES = [{"city": "Laval", "state": "QC"}, {"city": "Moncton", "state": "NB"}]
+ABROAD = {"city": "Boston", "state": "MA", "country": "US"}
+OF_EMPLOYER = {"city": "Moncton", "state": "NB"}
+
+
+@pytest.mark.parametrize(
+    ("members", "places"),
+    [
+        ({"country": "CA", "places": PLACES}, ["Laval, QC", "Moncton, NB"]),
+        (
+            {"places": [ABROAD, *(place | {"country": "CA"} for place in PLACES)]},
+            ["Laval, QC", "Moncton, NB"],
+        ),
+        ({"companyAddress": OF_EMPLOYER, "workAddress": PLACES[0]}, ["Laval, QC"]),
+    ],
+)
+def test_all_places_of_the_job_count_and_none_of_the_employer(
+    members: dict[str, object], places: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "feed"
+    path.write_text(
+        json.dumps([{"id": n, "title": "Cook", "description": "Cooks."} | members for n in range(6)])
+    )
+    assert [place["description"] for place in jobs_in(path)[0]["locations"]] == places
+
+
+@pytest.mark.parametrize(
+    ("members", "date"),
+    [
+        ({"contract": {"endDate": "2027-06-30"}, "applyBy": "2026-12-10"}, "2026-12-10"),
+        ({"contract_end_date": "2027-06-30"}, None),
+        ({"publication": {"from": "2026-11-01", "to": "2026-12-10"}}, "2026-12-10"),
+    ],
+)
+def test_the_end_of_a_contract_closes_no_posting(
+    members: dict[str, object], date: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "feed"
+    path.write_text(json.dumps([clerk(n) | members for n in range(6)]))
+    assert jobs_in(path)[0].get("closeDate") == date
+
+
+def test_pay_that_is_not_shown_hides_no_job(tmp_path: Path) -> None:
+    path = tmp_path / "feed"
+    path.write_text(json.dumps([clerk(n) | {"salary": {"min": 20, "display": False}} for n in range(6)]))
+    draft = drafted(path)
+    assert "\nskip = " not in draft.text
+    assert "salary.display hides the pay of 6 records, but it would be public" in draft.remarks
+
+
 def typed(name: str, types: list[str], **more: str) -> list[dict[str, Any]]:
     return [
         {
