@@ -26,6 +26,7 @@ from syncd.feeds.mapping.presets import is_native, load_preset
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.readers import open_reader
 from syncd.feeds.source import Source
+from syncd.values import plural
 
 #: Without these a new job is refused; a mapping that lacks one is of no use.
 NEEDED = ("referenceId", "title", "locations", "description", ROUTING_FIELD)
@@ -197,6 +198,10 @@ class Drafter:
             if not rule.certain
         ]
         doubts += doubts_of(self._findings.columns, self._findings.today)
+        doubts += [
+            f"{plural(count, 'more record')} at {place} would not be read"
+            for place, count in self._survey.beside.items()
+        ]
         if (status := best.plan.fields.get("status")) and not status.columns:
             doubts.append(status.why)
         return Draft(text, config, config.preset, self._survey, self._findings.paging, (*doubts,))

@@ -3,6 +3,7 @@ where these are lists in the items of a list (in XML ``../Status`` reads an elem
 leaves a record); and the language of a record."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -253,6 +254,18 @@ def items_of_xml(head: bytes, path: str) -> Items:
         for record, chain in zip(records, chains, strict=False):
             _read_item(items, "../" * (up + 1), chain[up], chain[up - 1] if up else record, alone=alone)
     return items
+
+
+def places_beside(head: bytes, path: str) -> Counter[str]:
+    """Return the other places of elements that are named like the records at ``path``, with their numbers."""
+    parser = new_parser(None, recover=True)
+    with suppress(etree.XMLSyntaxError):
+        parser.feed(head)
+    root: Any = next((element for _, element in parser.read_events()), None)
+    name = path.rpartition("/")[2]
+    alike = [] if root is None else [element for element in root.iter(f"{{*}}{name}") if len(element) > 1]
+    paths = ("/" + "/".join(names(element)) for element in alike)
+    return Counter(place for place in paths if not f"{place}/".startswith(f"{path}/"))
 
 
 def _read_item(items: Items, up: str, item: Any, below: Any, *, alone: bool) -> None:

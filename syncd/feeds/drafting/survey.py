@@ -26,6 +26,7 @@ from syncd.feeds.drafting.record_values import (
     items_of_json,
     items_of_xml,
     name_of,
+    places_beside,
     selector_of,
     values_in,
 )
@@ -142,7 +143,8 @@ def _best(worth: dict[Steps, tuple[int, int] | None]) -> list[Steps]:
 class Survey:
     """The findings. The file is read by ``spec``; ``path`` is the place of the records, ``fields`` are the places in them that
     have a value, ``empty`` those of the records' own that lack one in some. ``more``: there are more records than were read;
-    ``broken``: why reading stopped early. ``unread``: the columns of the items around the records that no selector reads."""
+    ``broken``: why reading stopped early. ``unread``: the columns of the items around the records that no selector reads.
+    ``beside``: see ``places_beside``."""
 
     format: Format
     spec: ReadSpec
@@ -157,6 +159,7 @@ class Survey:
     more: bool = False
     broken: FeedError | None = None
     unread: dict[str, Column] = field(default_factory=dict)
+    beside: Counter[str] = field(default_factory=Counter)
 
     def search(self) -> ColumnSearch:
         """Return the search among the columns."""
@@ -176,6 +179,8 @@ class Survey:
 def survey_file(path: Path, limits: FeedLimits) -> Survey:
     """Return the survey of a file. Raise FeedError if no records are found, OSError."""
     survey = _survey(path, limits)
+    if survey.format == "xml":
+        survey.beside = places_beside(_head(path, survey.spec.encoding), survey.path)
     if survey.format not in ("xml", "json") or survey.presets():
         return survey
     look = items_of_xml if survey.format == "xml" else items_of_json

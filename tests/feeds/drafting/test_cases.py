@@ -128,6 +128,14 @@ def test_pay_that_is_not_shown_hides_no_job(tmp_path: Path) -> None:
     assert "salary.display hides the pay of 6 records, but it would be public" in draft.remarks
 
 
+def test_records_that_stand_elsewhere_are_named(tmp_path: Path) -> None:
+    job = "<job><id>{}</id><title>Cook</title><alike><job><id>1</id><title>Clerk</title></job></alike></job>"
+    one, two = (job.format(n) for n in range(2))
+    path = tmp_path / "feed"
+    path.write_text(f"<jobs><fullTime>{one}{two}</fullTime><partTime>{one}</partTime></jobs>")
+    assert "1 more record at /jobs/partTime/job would not be read" in drafted(path).remarks
+
+
 def typed(name: str, types: list[str], **more: str) -> list[dict[str, Any]]:
     return [
         {
