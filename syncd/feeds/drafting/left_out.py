@@ -55,7 +55,9 @@ class LeftOut:
     def said(self) -> str:
         if self.values[0][0] == "{":
             return f"{self.column.selector} may be as many as {self.values[0][1:-1]}"
-        values = "a value" if self.values == (_ANY,) else " or ".join(self.values)
+        usual = {text for texts in _FLAGS for text in texts}
+        there = [text for text in self.values if text in self.column.few or text not in usual]
+        values = "a value" if self.values == (_ANY,) else " or ".join(there or self.values)
         records = plural(self.records, "record") if self.records else "none of these records"
         return f"{self.column.selector} has {values} in {records}"
 
@@ -150,7 +152,9 @@ def _rules(column: Column, records: int, today: str) -> Iterator[LeftOut]:
         values = _that_mean(column, hides)
         flag = "internal" if inside and not words & LEFT_OUT["only"] else "" if hides else "public"
         if hides or rest == of:
-            yield LeftOut(column, (*values,) or _FLAGS[hides], sum(values.values()), rest == of, flag)
+            others = (*_FLAGS[hides], *(_INTERNAL if inside else ()))  # a later file may have these
+            others = tuple(word for word in others if word not in map(str.casefold, values))
+            yield LeftOut(column, (*values, *others), sum(values.values()), rest == of, flag)
     elif words & LEFT_OUT["openings"] and not words & LEFT_OUT["filled"] and column.share("number") > _MOST:
         remaining = bool(words & LEFT_OUT["remaining"])
         yield LeftOut(column, ("0",), column.few["0"], remaining and column.few["0"] < column.values)

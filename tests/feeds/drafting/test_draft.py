@@ -720,3 +720,11 @@ def test_a_date_in_several_wrappers_is_found_by_the_name_above(tmp_path: Path) -
         {**job, "deadline": day} for job, day in zip(json.loads(cooks(id=["a", "b", "c"])), days, strict=True)
     ]
     assert fields_of(tmp_path, json.dumps(jobs))["closeDate"]["from"] == "deadline.$date.$numberLong"
+
+
+def test_a_rule_by_yes_and_no_holds_where_a_later_file_spells_them_otherwise(tmp_path: Path) -> None:
+    draft = draft_of(tmp_path, cooks(isInternal=["true", "false", "false"]))
+    later = tmp_path / "later"
+    for yes, no in (("Yes", "No"), ("1", "0"), ("Internal", "External")):
+        later.write_text(cooks(isInternal=[no, yes, no]))
+        assert checked(draft.config, later).filtered.total() == 1
