@@ -343,6 +343,11 @@ class ColumnSearch:
         self.empty = [column for column in named if not column.values]
         self.records = max(1, records)
 
+    def coded(self, field: str) -> str | None:
+        """Return the selector of the column of the field's names if it has numbers alone; None too if another one has not."""
+        columns = [column for column in self.all if column.rank(field) is not None]
+        return columns[0].selector if columns and all(c.share("number") > 0.9 for c in columns) else None
+
     def named(self, field: str, fits: Fits) -> list[Column]:
         """Return columns of the field's names whose values fit, the likeliest first, of equals that which comes first in
         the records: one, or several if it lacks records."""

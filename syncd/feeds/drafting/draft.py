@@ -202,8 +202,11 @@ class Drafter:
             f"{plural(count, 'more record')} at {place} would not be read"
             for place, count in self._survey.beside.items()
         ]
-        if (status := best.plan.fields.get("status")) and not status.columns:
-            doubts.append(status.why)
+        doubts += [
+            guess.why
+            for name, guess in best.plan.fields.items()
+            if not guess.columns and (name == "status" or self._is_coded(name))
+        ]
         return Draft(text, config, config.preset, self._survey, self._findings.paging, (*doubts,))
 
     def _best(self) -> Trial:
@@ -246,7 +249,7 @@ class Drafter:
             return name not in mapped
         if name in _OPTIONAL:
             if not guess.columns:
-                return False
+                return self._is_coded(name)
             trial = self._try(replace(plain.plan, fields={name: guess}))
             if name == "closeDate" and not plain.known[name]:  # the guess says why its dates cannot be read
                 return True
@@ -271,6 +274,10 @@ class Drafter:
             return name in mapped and not plain.filled[ROUTING_FIELD] and guess.share > 0.2
         filled = plain.filled[name]
         return filled * 2 < plain.read and guess.share * plain.read > filled + 0.2 * plain.read
+
+    def _is_coded(self, name: str) -> bool:
+        """Return whether a preset would take the numbers of the file's system for ids of the catalogue."""
+        return name in ("categories", "positionType") and self._findings.columns.coded(name) is not None
 
     def _own_fields(self) -> dict[str, Guess]:
         fields = dict(self._guesses)

@@ -234,6 +234,8 @@ def _guess_entry(
             if kind == "position"
             else "; no column has a name for them or known ones"
         )
+        if coded := columns.coded(field):
+            without = f"; {coded} has numbers, which are not ids of syncd: a lookup can say what they mean"
         return Guess(field, {"value": default}, f"{default} for all {columns.records:,}{without}")
     source = {several: one_or_list(sources), "split": [",", ";", "|"], "lookup": kind, "default": default}
     guess = columns.guess(field, sources, source, f"{why}; {default} where nothing fits")

@@ -341,7 +341,7 @@ def test_whatever_a_json_feed_has_its_draft_loads_and_says_nothing_of_its_own(
         draft = draft_of(tmp_path, json.dumps(rows))
     except FeedError:
         return
-    assert set(written(draft)) <= {"employer", "preset", "mode", "read", "fields", "lookup"}
+    assert set(written(draft)) <= {"employer", "preset", "mode", "read", "rows", "fields", "lookup"}
     assert draft.config.employer == "Acme Ltd."
 
 
@@ -355,7 +355,7 @@ def test_whatever_a_csv_has_its_draft_loads(tmp_path: Path, header: list[str], r
         draft = draft_of(tmp_path, sheet(header, *rows).encode("utf-8", "replace"))
     except FeedError:
         return
-    assert set(written(draft)) <= {"employer", "preset", "mode", "read", "fields", "lookup"}
+    assert set(written(draft)) <= {"employer", "preset", "mode", "read", "rows", "fields", "lookup"}
 
 
 # -- shapes that people sent ------------------------------------------------------------------------
@@ -728,3 +728,34 @@ def test_a_rule_by_yes_and_no_holds_where_a_later_file_spells_them_otherwise(tmp
     for yes, no in (("Yes", "No"), ("1", "0"), ("Internal", "External")):
         later.write_text(cooks(isInternal=[no, yes, no]))
         assert checked(draft.config, later).filtered.total() == 1
+
+
+@pytest.mark.parametrize("form", ["xml", "csv", "json"])
+def test_numbers_are_codes_of_the_file_and_no_ids_of_the_catalogue(tmp_path: Path, form: str) -> None:
+    job = {
+        "title": "Cook",
+        "city": "Calgary",
+        "state": "AB",
+        "country": "CA",
+        "description": f"<p>{LONG}</p>",
+    }
+    jobs = [
+        {**job, "referencenumber": f"A{n}", "url": f"https://a.ca/{n}", "category": f"2{n}", "jobtype": "3"}
+        for n in range(4)
+    ]
+    content = sheet([*jobs[0]], *([*each.values()] for each in jobs)) if form == "csv" else json.dumps(jobs)
+    if form == "xml":
+        texts = ("".join(f"<{k}><![CDATA[{v}]]></{k}>" for k, v in each.items()) for each in jobs)
+        content = f"<source>{''.join(f'<job>{text}</job>' for text in texts)}</source>"
+    draft = draft_of(tmp_path, content)
+    rows = [
+        draft.config.mapping.row(record).body or {}
+        for record in open_reader(tmp_path / "feed", draft.config.read, FeedLimits())
+    ]
+    other, full_time = (
+        next(id for id, entry in entries.items() if entry.name == name)
+        for entries, name in ((CATALOGUE.categories, "Other"), (CATALOGUE.position_types, "Full Time"))
+    )
+    assert [row["categories"] for row in rows] == [[{"id": other}]] * 4
+    assert [row["positionType"] for row in rows] == [{"id": full_time}] * 4
+    assert sum("has numbers, which are not ids of syncd" in doubt for doubt in draft.remarks) == 2
