@@ -121,8 +121,8 @@ def repeated_reference(columns: ColumnSearch) -> Guess | None:
 
 def _guess_derived(columns: ColumnSearch) -> Guess | None:
     """Return a digest of an id that is too long, or of values that identify the job and do not change."""
-    long = [c for c in columns.all if c.rank("referenceId") is not None and columns.is_unique(c)]
-    long = list(filter(_is_of_job, long))
+    named = (c for c in columns.all if c.rank("referenceId") is not None and _is_of_job(c))
+    long = [c for c in named if columns.is_unique(c)]
     if long:
         long.sort(key=lambda c: (c.rank("referenceId"), c.selector))
         most = FIELD["referenceId"].most

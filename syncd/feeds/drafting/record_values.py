@@ -238,10 +238,7 @@ def items_of_xml(head: bytes, path: str) -> Items:
     items = Items()
     if len(steps) < 3:
         return items
-    parser = new_parser(None, recover=True)
-    with suppress(etree.XMLSyntaxError):
-        parser.feed(head)
-    root: Any = next((element for _, element in parser.read_events()), None)
+    root = _root_of(head)
     records = [] if root is None else [e for e in root.iter(f"{{*}}{steps[-1]}") if names(e) == steps]
     chains = [[*record.iterancestors()][:-1] for record in records[:_MAX_RECORDS]]
     for up in range(len(steps) - 2):
@@ -256,12 +253,17 @@ def items_of_xml(head: bytes, path: str) -> Items:
     return items
 
 
-def places_beside(head: bytes, path: str) -> Counter[str]:
-    """Return the other places of elements that are named like the records at ``path``, with their numbers."""
+def _root_of(head: bytes) -> Any:
+    """Return the root of the elements that ``head`` begins, None if there is none."""
     parser = new_parser(None, recover=True)
     with suppress(etree.XMLSyntaxError):
         parser.feed(head)
-    root: Any = next((element for _, element in parser.read_events()), None)
+    return next((element for _, element in parser.read_events()), None)
+
+
+def places_beside(head: bytes, path: str) -> Counter[str]:
+    """Return the other places of elements that are named like the records at ``path``, with their numbers."""
+    root = _root_of(head)
     name = path.rpartition("/")[2]
     alike = [] if root is None else [element for element in root.iter(f"{{*}}{name}") if len(element) > 1]
     paths = ("/" + "/".join(names(element)) for element in alike)
