@@ -109,8 +109,8 @@ class PlanCounts:
     get a place that nobody knows · ``repaid``: those that would keep the digits of their pay, in another unit or with another
     decimal point; ``halved``: that would have one amount in place of two;
     ``leaps``: that would have far less or far more of the same unit · ``misdated``:
-    active jobs that would close a day earlier, or in another year · ``written``: by field in
-    DAMAGE_BITS, the texts that are new or change · ``damaged``: of these, the damaged ones ·
+    active jobs that would close a day earlier, in another year, or at a date with day and month swapped ·
+    ``written``: by field in DAMAGE_BITS, the texts that are new or change · ``damaged``: of these, the damaged ones ·
     ``feed_changed``: the feed may not archive with its present settings yet · ``older_bytes``: the file has the bytes of an
     older applied file of the feed."""
 

@@ -23,7 +23,7 @@ _CHANGED = {
     "swapped": "get the {} of another job, as if that column were sorted alone",
     "relabelled": "get another {} (a code that means something else?)",
     "displaced": "get a {} that is not known",
-    "misdated": "have a {} a day earlier, or the same of another year",
+    "misdated": "have a {} a day earlier, or the same of another year, or with day and month swapped",
     "leaps": "have less than 60 % or more than 160 % of their {}",
     "halved": "have one amount of {} in place of two",
 }

@@ -97,7 +97,8 @@ class _Changes:
 
 
 class _Dates:
-    """The close dates that become others. ``slips``: former date → how often it became a day earlier, or of another year."""
+    """The close dates that become others. ``slips``: former date → how often it became a day earlier, that
+    of another year, or that whose day and month change places."""
 
     def __init__(self) -> None:
         self._later = self._earlier = 0
@@ -106,7 +107,7 @@ class _Dates:
     def add(self, old: date, new: date) -> None:
         self._later += new > old
         self._earlier += new < old
-        if (old - new).days == 1 or (old.day, old.month) == (new.day, new.month):
+        if (old - new).days == 1 or (old.day, old.month) in ((new.day, new.month), (new.month, new.day)):
             self.slips[old] += 1
 
     @property

@@ -997,6 +997,14 @@ def test_close_dates_of_other_jobs_or_of_another_year_hold_everything(
     assert words in (run.reason or "")
 
 
+def test_close_dates_whose_day_and_month_change_places_hold_everything(board: Board) -> None:
+    feed = board.feed(DATED)
+    board.deliver(feed, dated(lambda n: f"2027-{n % 3 + 1:02}-{n % 9 + 4:02}"))
+    run = board.deliver(feed, dated(lambda n: f"2027-{n % 9 + 4:02}-{n % 3 + 1:02}"))
+    assert outcome(run) == ("held", "all")
+    assert "with day and month swapped" in reason_of(run)
+
+
 def test_an_employer_may_have_all_jobs_close_a_day_earlier(board: Board) -> None:
     feed = board.feed(DATED)
     for content in (dated(lambda n: f"2027-0{n % 2 + 1}-11"), dated(lambda n: f"2027-0{n % 2 + 1}-10")):
