@@ -63,6 +63,7 @@ from syncd.domain.job_fields import (
     INT32_MAX,
     INT32_MIN,
     JOB_MEMBERS,
+    LEFT_OUT_BY,
     OWN_BITS,
     OWN_VALUES,
     READ_ONLY,

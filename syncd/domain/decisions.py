@@ -103,7 +103,8 @@ class PlanCounts:
     ``retitled``: of those, with another title · ``described``: of those, with a description before · ``shrunk``: of
     these, that lose half of it or more, or its end · ``accented``: of the named ones, with an accent in title or description;
     ``bared``: of these, that lose them · ``emptied``: by name in OWN_VALUES, how many more rows lost that value
-    than gained it, of the ``compared`` rows whose jobs an earlier file named · ``uniform``, ``swapped``: by name in
+    than gained it, of the ``compared`` rows whose jobs an earlier file named · ``unfiltered``: rows that the feed left out of the
+    last file, if it leaves none out of this one, and as many are new · ``uniform``, ``swapped``: by name in
     OWN_VALUES, how many active jobs would get one and the same value in place of many, or the values of other jobs ·
     ``relabelled``: by name in OWN_VALUES, how many would get another of a few values · ``displaced``: active jobs that would
     get a place that nobody knows · ``repaid``: those that would keep the digits of their pay, in another unit or with another
@@ -135,6 +136,7 @@ class PlanCounts:
     bared: int = 0
     compared: int = 0
     emptied: Mapping[str, int] = field(default_factory=dict)
+    unfiltered: int = 0
     uniform: Mapping[str, int] = field(default_factory=dict)
     swapped: Mapping[str, int] = field(default_factory=dict)
     relabelled: Mapping[str, int] = field(default_factory=dict)

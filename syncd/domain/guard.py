@@ -7,6 +7,8 @@ from syncd.domain.policy import Policy, Threshold
 
 #: With as many active jobs, of which the file names none, and as many new ones it seems to be that of another feed.
 MIN_UNRELATED = 5
+#: As many rows that the feed left out of the last file, and of this one leaves none out, may be those that are new.
+MIN_UNFILTERED = 5
 #: More rows with nothing but assumed places hold the file.
 MAX_ASSUMED = Threshold(50, 5)
 #: More new or changed titles, descriptions or addresses that are damaged hold the file.
@@ -36,9 +38,9 @@ def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
     feed); archiving by the rows' own dates is checked in every run.
 
     A hold on everything wins over a hold on the archiving. Several reasons of one kind are joined; ``code`` is that
-    of the first: ``max_rejected`` ``rekeyed`` ``unrelated`` ``retitled`` ``shrunk`` ``bared`` ``emptied`` ``uniform``
-    ``swapped`` ``relabelled`` ``displaced`` ``misdated`` ``leaps`` ``halved`` ``repaid`` ``places_assumed`` ``damaged_text``
-    ``older_bytes`` (everything),
+    of the first: ``max_rejected`` ``rekeyed`` ``unrelated`` ``retitled`` ``shrunk`` ``bared`` ``emptied`` ``unfiltered``
+    ``uniform`` ``swapped`` ``relabelled`` ``displaced`` ``misdated`` ``leaps`` ``halved`` ``repaid`` ``places_assumed``
+    ``damaged_text`` ``older_bytes`` (everything),
     ``empty`` ``without_reference`` ``feed_changed`` ``max_archive`` (archiving). ``write_failed`` shows later."""
     missing = counts.missing if archives else 0
     for everything, reasons_of in ((True, _everything), (False, _archiving)):
@@ -95,6 +97,11 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
         lost = (what if number == most else f"{what} (in {number})" for what, number in emptied.items())
         what = f"rows would lose a value that they had (a column gone or renamed?): {', '.join(lost)}"
         yield "emptied", _share(most, counts.compared, what, policy.max_emptied)
+    if counts.unfiltered >= MIN_UNFILTERED:
+        left_out = (
+            f"[rows] leaves none of the {counts.unfiltered} rows out that it left out of the last file, and"
+        )
+        yield "unfiltered", f"{left_out} {counts.created} jobs are new (a mark gone, or in other words?)"
     named = set[str]()
     for code, numbers in (
         ("repaid", {"pay": counts.repaid}),

@@ -130,7 +130,8 @@ CHANGEABLE: Mapping[str, str] = {"publishDate": "publish_date", **ATTRIBUTES}
 
 
 #: The values of a row whose loss the guard notices, as people call them, each with its fields. A row has a value of its own where
-#: the file has one that is not null, and not only the mapping.
+#: the file has one that is not null, and not only the mapping. By the last one ``[rows]`` leaves rows out.
+LEFT_OUT_BY = "what [rows] looks at"
 OWN_VALUES: Mapping[str, tuple[str, ...]] = {
     "pay": ("salary",),
     "category": ("categories",),
@@ -140,6 +141,7 @@ OWN_VALUES: Mapping[str, tuple[str, ...]] = {
     "address to apply at": tuple(field.name for field in ADDRESSES),
     "status": ("status",),
     "place": ("locations",),
+    LEFT_OUT_BY: ("rows",),
 }
 #: Field → its bit in a set of own values.
 OWN_BITS: Mapping[str, int] = {

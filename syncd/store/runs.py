@@ -249,6 +249,12 @@ def last_reads(tx: Tx, feed_id: int, most: int) -> list[int]:
     return reads[:most]
 
 
+def last_filtered(tx: Tx, feed_id: int) -> int:
+    """Return how many rows the feed's file left out of its newest file that was applied, or read."""
+    applied = (run for run in tx.each(_APPLIED, feed_id=feed_id) if run.proved_usable)
+    return next((run.counts.filtered for run in applied if run.state is not RunState.UNCHANGED), 0)
+
+
 def clock_went_back(tx: Tx, feed_id: int) -> bool:
     """Return whether a run of the feed began or ended later than now: its decisions by date may be others now."""
     latest = tx.one(_LATEST_TIMES, feed_id=feed_id) or ()

@@ -104,12 +104,13 @@ _CompiledField = tuple[str, FieldFunction, bool, Problem | None, int, NotedValue
 
 
 class _Compiled(NamedTuple):
-    """The fields of a mapping for one format. ``prefer``: the addresses that decide the routing type; ``rows``: the filter;
-    ``selectors``: all that is looked at, as in MappingContext."""
+    """The fields of a mapping for one format. ``prefer``: the addresses that decide the routing type; ``rows``: the filter,
+    and the note of its ``marks``; ``selectors``: all that is looked at, as in MappingContext."""
 
     fields: tuple[_CompiledField, ...]
     prefer: tuple[str, ...]
     rows: RowFilter | None
+    marks: NotedValues
     outside: bool
     selectors: tuple[tuple[tuple[str, ...], ...], ...]
 
@@ -165,9 +166,12 @@ class Mapping:
             problem = Problem("", "wrong_type", "a record must be an object", record.item)
             return MappedRow(None, None, (problem,))
         item = _repaired(record.item) if self._repair else record.item
-        left_out_by = self._for(actual).rows if self._rows is not None else None
-        if left_out_by and (rule := left_out_by(open_record(item, actual))) is not None:
-            return MappedRow(None, None, left_out=rule)
+        compiled, marked = self._for(actual) if self._rows is not None else None, 0
+        if compiled is not None and compiled.rows is not None:
+            compiled.marks.found = False
+            if (rule := compiled.rows(open_record(item, actual))) is not None:
+                return MappedRow(None, None, left_out=rule)
+            marked = OWN_BITS["rows"] * compiled.marks.found
         log = RowLog()
         body, own_values = self._body(item, actual, log)
         return MappedRow(
@@ -176,7 +180,7 @@ class Mapping:
             tuple(log.problems),
             tuple(log.warnings),
             tuple(log.unknown),
-            own_values=own_values,
+            own_values=own_values | marked,
         )
 
     @property
@@ -197,7 +201,7 @@ class Mapping:
 
     def own_digests(self) -> dict[str, str]:
         """Return by name in OWN_VALUES a digest of the lines of the feed's file that make that value."""
-        fields = self._fields or {}
+        fields = {**(self._fields or {}), "rows": self._rows}
         digests = {}
         for what, names in OWN_VALUES.items():
             lines = [fields.get(name) for name in names]
@@ -253,6 +257,12 @@ class Mapping:
             if not any(texts == used or not {*texts} <= {*used} for texts in left):
                 gone.update(*map(names_before, chain(*alternatives)))
         return [name for name in before if name in gone and name not in now]
+
+    def leaves_out_by(self, names: Sequence[str], form: Format) -> bool:
+        """Return whether ``[rows]`` looks at one of these names."""
+        named, rules = _names_in(names, form), (self._rows or {}).values()
+        tables = chain(*(rule if isinstance(rule, list) else [rule] for rule in rules))
+        return any(map(named, chain(*tables)))
 
     def lines_with(self, successors: Map[str, str], now: Sequence[str], form: Format) -> list[str]:
         """Return the lines of ``[fields]`` that use one of some names, as TOML, with its successor in its place, and without
@@ -348,11 +358,11 @@ class Mapping:
                     detail = f"the record names no place; give [fields] {field.name} a default if such jobs have one"
                     lack = Problem(f"/{field.name}", "required", detail)
                 compiled.append((field.name, value_of, field.kind not in _NEVER_NULL, lack, bit, noted))
-        context.noted = None
+        context.noted = marks = NotedValues()
         prefer = preference(fields, at_fields)
         rows = compile_rows(self._rows, context, scope.at("rows")) if self._rows is not None else None
         kept = tuple(each for each in compiled if not (prefer and each[0] == ROUTING_FIELD))
-        return _Compiled(kept, prefer, rows, bool(context.outside), tuple(context.selectors))
+        return _Compiled(kept, prefer, rows, marks, bool(context.outside), tuple(context.selectors))
 
 
 def _repaired(item: Any) -> Any:

@@ -6,7 +6,19 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from syncd.domain import CHANGEABLE, Hold, PlanCounts, Policy, RowAction, RunCounts, Shape, Update, guard
+from syncd.domain import (
+    CHANGEABLE,
+    Create,
+    Hold,
+    PlanCounts,
+    Policy,
+    RowAction,
+    RowDecision,
+    RunCounts,
+    Shape,
+    Update,
+    guard,
+)
 from syncd.sync.run.context import Summary
 
 #: Rows or jobs in one look-up: API writes get their turn between two of them.
@@ -95,6 +107,13 @@ def changed_fields(update: Update) -> dict[str, tuple[object, object]]:
     """Return wire name → (before, after) of the fields that change."""
     names = {name: CHANGEABLE[name] for name in update.changed}
     return {name: (getattr(update.before, own), getattr(update.job, own)) for name, own in names.items()}
+
+
+def planned_change(decided: RowDecision, decision: Create | Update) -> PlannedChange:
+    update = decision if isinstance(decision, Update) else None
+    job_id, fields = (update.before.id, changed_fields(update)) if update else (None, {})
+    job, archives = decision.job, "row" if decided.archives else None
+    return PlannedChange(decided.action, job.reference_id, job_id, fields, job.title, archives)
 
 
 def is_shrunk(before: str, after: str | None) -> bool:

@@ -14,6 +14,7 @@ from functools import lru_cache, partial
 
 from syncd.domain import (
     DAMAGE_BITS,
+    LEFT_OUT_BY,
     OWN_BITS,
     OWN_VALUES,
     Create,
@@ -28,7 +29,6 @@ from syncd.domain import (
     PlanCounts,
     Reject,
     RowAction,
-    RowDecision,
     RunCounts,
     Shape,
     Status,
@@ -43,7 +43,7 @@ from syncd.store import Tx, feed_jobs, feeds, jobs, places, runs
 from syncd.sync.run.context import Feed, FileRun, Summary
 from syncd.sync.run.deciding import RowJobs, decide, problems_of
 from syncd.sync.run.own_values import OwnValues
-from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange, changed_fields, is_bared, is_shrunk
+from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange, is_bared, is_shrunk, planned_change
 from syncd.sync.run.repeats import warn_of_repeats
 from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import ASSUMED_BIT, RowKind, pack_problems, unpack
@@ -104,7 +104,8 @@ class _Planner:
         tally.written.update(dict.fromkeys(DAMAGE_BITS, tally.created))
         changed = actions[RowAction.UPDATED] + actions[RowAction.REACTIVATED]
         tally.changed = changed - archiving[RowAction.UPDATED]
-        tally = self._this.store.read(partial(self._with_history, sha256=sha256))
+        shape = self._shape()
+        tally = self._this.store.read(partial(self._with_history, sha256=sha256, shape=shape))
         warn_of_repeats(self._this, self._stage, summary)
         self._warn_of_round_count()
         self._warn_of_one_value(tally)
@@ -121,7 +122,6 @@ class _Planner:
         counts = certain.plus(actions)
         certain = replace(certain, rejected=counts.rejected)
         digest = self._digest.hexdigest()
-        shape = self._shape()
         return Plan(summary, tally, counts, certain, archiving, digest, self._waiting, self._back, shape)
 
     def _warn_of_round_count(self) -> None:
@@ -155,16 +155,22 @@ class _Planner:
         before = self._this.store.read(partial(feeds.memory, feed_id=feed.id)).names
         return summary.names.shape(before, feed.config.mapping, summary.form)
 
-    def _with_history(self, tx: Tx, sha256: str | None) -> PlanCounts:
+    def _with_history(self, tx: Tx, sha256: str | None, shape: Shape | None) -> PlanCounts:
         """Return the tally with the figures of earlier runs of the feed."""
         feed, tally, repeats = self._feed, self._tally, self._this.run.repeats
         behind = repeats is not None and runs.is_behind(tx, feed.id, repeats)
         before, now = feeds.memory(tx, feed.id).own_digests, feed.config.mapping.own_digests()
         # a value that the feed's file makes otherwise than before is a change of settings
         same = [what for what in OWN_VALUES if before.get(what) == now[what]]
+        emptied = {what: self._emptied[OWN_BITS[OWN_VALUES[what][0]]] for what in same}
+        if LEFT_OUT_BY in same and not self._summary.mended:
+            if shape is not None and feed.config.mapping.leaves_out_by(shape.gone, self._summary.form):
+                emptied[LEFT_OUT_BY] = tally.compared
+            if not tally.filtered and (left_out := runs.last_filtered(tx, feed.id)) <= tally.created:
+                tally.unfiltered = left_out
         return replace(
             tally,
-            emptied={what: self._emptied[OWN_BITS[OWN_VALUES[what][0]]] for what in same},
+            emptied=emptied,
             **self._own_values.counts(same, tally.named_active, whole=feed.config.policy.mode == "snapshot"),
             recent_archives=feeds.recent_archives(tx, feed.id, tx.now.instant - _RECENT),
             feed_changed=feeds.settings_changed(tx, feed.id, feed.config.settings_digest),
@@ -209,7 +215,7 @@ class _Planner:
             after = decision.job
             self._judge_texts(decision, row)
             if self._on_change is not None and isinstance(decision, Create | Update):
-                self._on_change(_planned(decided, decision))
+                self._on_change(planned_change(decided, decision))
                 self._warn_of_new_places(after, row)
         if isinstance(decision, Update) and not self._summary.mended:
             self._own_values.add(decision.before, decision.job)
@@ -391,10 +397,3 @@ def _likenesses(
             located = places.find_all(tx, feed.employer.id, [Place(*place) for place in where])
             likenesses.append((number, likeness_of(title, located, None if url in shared else url)))
     return likenesses
-
-
-def _planned(decided: RowDecision, decision: Create | Update) -> PlannedChange:
-    update = decision if isinstance(decision, Update) else None
-    job_id, fields = (update.before.id, changed_fields(update)) if update else (None, {})
-    job, archives = decision.job, "row" if decided.archives else None
-    return PlannedChange(decided.action, job.reference_id, job_id, fields, job.title, archives)

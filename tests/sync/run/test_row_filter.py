@@ -8,6 +8,7 @@ from syncd.domain import Run
 from syncd.errors import ConfigError
 from syncd.sync.report.files import written_reports
 from tests.sync.board import Board, content, counted_rows, not_none, report
+from tests.sync.histories.forms import dump
 from tests.sync.native_files import as_csv, as_xml
 
 MAPPED = """
@@ -68,6 +69,42 @@ def test_what_only_does_not_name_and_what_skip_names_is_left_out(board, rows, ke
     assert board.active() == set(kept)
     assert (run.state, run.counts.rejected, run.counts.read) == ("succeeded", 0, 5)
     assert run.counts.filtered == 5 - len(kept)
+
+
+def marked(mark: Any, *, last: int = 12, internal: Any = "internal") -> list[dict[str, Any]]:
+    """Return records of which each fourth is ``internal``, the others have this ``mark``."""
+    records = [record(f"r{n}", kind=mark if n % 4 else internal, text2=None) for n in range(last)]
+    return [{name: value for name, value in each.items() if value is not ...} for each in records]
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "xml"])
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (
+            marked("external"),
+            marked(..., internal=...),
+            "any more; 9 of 9 rows would lose a value that they had",
+        ),
+        (marked("external"), marked(None, internal=None), "9 of 9 rows would lose a value that they had"),
+        (marked(None), marked(..., internal=...), "any more; 9 of 9 rows would lose a value that they had"),
+        (marked("ext", last=20), marked("E", last=20, internal="I"), "leaves none of the 5 rows out"),
+        (marked(None, last=20), marked(None, last=20, internal=None), "leaves none of the 5 rows out"),
+        (marked("external"), marked("public"), None),
+        (marked("external"), [r for r in marked("external", last=16) if r["kind"] != "internal"], None),
+    ],
+)
+def test_marks_of_rows_that_are_gone_or_others_hold_everything(board, form, before, after, words):
+    feed = board.feed('[rows]\nskip = { kind = "internal" }\n' + MAPPED)
+    assert board.deliver(feed, dump(form, before)).state == "succeeded"
+    live = board.active()
+    run = board.deliver(feed, dump(form, after))
+    assert run.state == ("held" if words else "succeeded"), run.reason
+    assert (words or "") in (run.reason or "")
+    assert live <= board.active() if words is None else live == board.active()
+    if words:  # once that is approved, the next file is like it
+        board.importer.approve(run.id, feed)
+        assert board.deliver(feed, dump(form, [*after, after[1] | {"id": "new"}])).state == "succeeded"
 
 
 def test_a_prefix_matches_its_own_text_and_ignores_case_and_accents(board):
