@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
+from itertools import chain, islice
 
 from syncd.domain import FIELD, Catalogue, repaired
 from syncd.feeds.drafting.columns import MAX_SAMPLES, Column, ColumnSearch, Guess, comparable
@@ -46,8 +47,14 @@ class Findings:
 
     def left_out(self, plan: "DraftPlan") -> list[LeftOut]:
         """Return the rules for records that are not for the public, or closed, beside the status of a plan."""
-        guesses = [plan.fields[name] for name in ("status", "closeDate") if name in plan.fields]
-        used = {column.selector for guess in guesses for column in guess.columns}
+        mapped = load_preset(plan.preset).get("fields", {}) if plan.preset else {}
+        used = set()
+        for name in ("status", "closeDate"):
+            if name in plan.fields:
+                used |= {column.selector for column in plan.fields[name].columns}
+            else:
+                read = (_read_by(selector, self.columns.all) for selector in _selectors(mapped.get(name)))
+                used |= {column.selector for column in islice(chain.from_iterable(read), 1)}
         return records_to_leave_out(self.columns, used, self.today)
 
 

@@ -55,7 +55,7 @@ class LeftOut:
     def said(self) -> str:
         if self.values[0][0] == "{":
             return f"{self.column.selector} may be as many as {self.values[0][1:-1]}"
-        usual = {text for texts in _FLAGS for text in texts}
+        usual = {text for texts in (*_FLAGS, _INTERNAL) for text in texts}
         there = [text for text in self.values if text in self.column.few or text not in usual]
         values = "a value" if self.values == (_ANY,) else " or ".join(there or self.values)
         records = plural(self.records, "record") if self.records else "none of these records"

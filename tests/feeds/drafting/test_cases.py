@@ -251,6 +251,34 @@ def test_postings_without_an_opening_are_named(tmp_path: Path) -> None:
         assert remark == "openings has 0 in 2 records, and these would go in: see [rows] in the draft"
 
 
+def test_the_status_of_a_preset_lets_no_posting_in(tmp_path: Path) -> None:
+    states = ["published", "internal", "closed", "published"]
+    jobs = [
+        {
+            "id": f"R{n}",
+            "text": f"Cook {n}",
+            "state": state,
+            "description": "Cooks.",
+            "createdAt": 1762160000000,
+        }
+        | {"categories": {"location": "Toronto, ON", "team": "Legal", "commitment": "Full-time"}}
+        | {
+            "urls": {"show": f"https://x.ca/{n}"},
+            "distributionChannels": ["public", "internal"][: 1 + (n == 3)],
+        }
+        for n, state in enumerate(states)
+    ]
+    (tmp_path / "f").write_text(json.dumps({"data": jobs}))
+    draft = drafted(tmp_path / "f")
+    assert draft.preset == "lever"
+    assert [job.get("status") for job in jobs_in(tmp_path / "f")] == [None, "archived", "archived", None]
+    (remark,) = draft.remarks
+    assert (
+        remark
+        == "distributionChannels has internal in 1 record, and these would go in: see [rows] in the draft"
+    )
+
+
 @pytest.mark.parametrize(("name", "values"), [
     ("showSalary", [True, False, False, True]),
     ("Hide pay", ["No", "Yes", "Yes", "No"]),
