@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import replace
+from datetime import date
 from functools import lru_cache
 
 from syncd.domain import name_key
@@ -22,7 +23,7 @@ from syncd.feeds.drafting.columns import (
 )
 from syncd.feeds.drafting.left_out import columns_of_counts
 from syncd.feeds.mapping import flag_statuses, status_word
-from syncd.feeds.mapping.transforms import money
+from syncd.feeds.mapping.transforms import compile_dates, money
 from syncd.feeds.text import boolean, is_formula_error, words_of
 
 _MAX_TEXT = 200
@@ -40,6 +41,7 @@ _NOTE = re.compile(r"\([^()]*\)")
 _END_OF_WORK = re.compile(r"(?:contrac?t|assignment|mandat)\w*(?:end|fin|to|until|expir)")
 #: Formats with the day or the month first. A mapping has at most one of them.
 _ORDERS = ("dmy", "mdy")
+_DATES = {order: compile_dates([order]) for order in ("ymd", *_ORDERS)}
 
 
 def guess_close_date(columns: ColumnSearch, today: str) -> Guess | None:
@@ -50,11 +52,11 @@ def guess_close_date(columns: ColumnSearch, today: str) -> Guess | None:
 
     def looks(column: Column) -> bool:
         most = ahead(column) * 2 > max(len(column.days), column.values // 2)
-        return most and bool(_formats(column, columns)) and not _END_OF_WORK.search(column.parts)
+        return most and bool(_formats(column, columns, today)) and not _END_OF_WORK.search(column.parts)
 
     dates, why = columns.find(
         "closeDate",
-        lambda c: bool(_formats(c, columns)) and not _END_OF_WORK.search(c.parts),
+        lambda c: bool(_formats(c, columns, today)) and not _END_OF_WORK.search(c.parts),
         looks,
         lambda c: (-ahead(c),),
         "most dates lie ahead",
@@ -62,7 +64,7 @@ def guess_close_date(columns: ColumnSearch, today: str) -> Guess | None:
     if not dates:
         return None
     del dates[1:]
-    formats = _formats(dates[0], columns)
+    formats = _formats(dates[0], columns, today)
     why += f"; dates as {', '.join(formats)}"
     if "numbers" in formats:
         why += ": day or month may come first, and the file does not show which; write dmy or mdy in place of numbers"
@@ -76,7 +78,7 @@ def guess_close_date(columns: ColumnSearch, today: str) -> Guess | None:
     return replace(guess, lookup=plain)
 
 
-def _formats(column: Column, columns: ColumnSearch) -> list[str]:
+def _formats(column: Column, columns: ColumnSearch, today: str) -> list[str]:
     """Return the formats in which nine of ten values can be read; none: the column has no dates."""
     kinds = column.kinds
     if kinds["date:iso"]:  # beside these, dates without hyphens are of the same format
@@ -90,11 +92,28 @@ def _formats(column: Column, columns: ColumnSearch) -> list[str]:
     numbered = kinds["serial:excel"]  # cells of a spreadsheet beside texts
     if not names or sum(kinds[f"date:{name}"] for name in names) + numbered < 0.9 * dates:
         return []
+    if "ymd" in names and (first := _year_first(column, today)) is not None:
+        names = [name for name in names if name not in (_ORDERS if first else ("ymd",))]
     if any(order in names for order in _ORDERS):
         in_file = sum((c.kinds for c in columns.all), Counter[str]())
         order = _day_or_month_first(kinds) or _day_or_month_first(in_file) or "numbers"
         names = [*(name for name in names if name not in _ORDERS), order]
     return [*sorted(names, key=lambda name: -kinds[f"date:{name}"]), *(["excel"] if numbered else [])]
+
+
+def _year_first(column: Column, today: str) -> bool | None:
+    """Return whether years of two digits come first ("27-03-15") or last ("15/03/27"): most dates are nearer to ``today`` so.
+    None: no date can be read both ways."""
+    votes = Counter[bool]()
+    for text in column.few:
+        days = {order: day for order in ("ymd", *_ORDERS) if (day := _DATES[order](text))}
+        if "ymd" in days and len(days) > 1:
+            votes[min(days, key=lambda order: abs(_ordinal(days[order]) - _ordinal(today))) == "ymd"] += 1
+    return votes[True] > votes[False] if votes else None
+
+
+def _ordinal(day: str) -> int:
+    return date.fromisoformat(day).toordinal()
 
 
 def _day_or_month_first(kinds: Counter[str]) -> str | None:

@@ -120,6 +120,21 @@ def test_the_end_of_a_contract_closes_no_posting(
     assert jobs_in(path)[0].get("closeDate") == date
 
 
+@pytest.mark.parametrize(
+    ("dates", "date"),
+    [
+        (["15/01/27", "03/02/27", "31/01/27"], "2027-01-15"),
+        (["01/15/27", "02/03/27", "01/31/27"], "2027-01-15"),
+        (["27-01-15", "27-02-03", "27-01-31"], "2027-01-15"),
+        (["31/01/27", "28/02/27", "31/03/27"], "2027-01-31"),
+    ],
+)
+def test_years_of_two_digits_are_those_nearest_to_today(dates: list[str], date: str, tmp_path: Path) -> None:
+    path = tmp_path / "feed"
+    path.write_text(json.dumps([clerk(n) | {"closingDate": day} for n, day in enumerate(dates)]))
+    assert jobs_in(path)[0].get("closeDate") == date
+
+
 def test_pay_that_is_not_shown_hides_no_job(tmp_path: Path) -> None:
     path = tmp_path / "feed"
     path.write_text(json.dumps([clerk(n) | {"salary": {"min": 20, "display": False}} for n in range(6)]))
