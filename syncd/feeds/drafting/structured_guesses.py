@@ -37,6 +37,7 @@ _VAGUE_WORDS = frozenset(
 ) | {"en ligne"}
 _APPROVED = {"approved": "active", "approuve": "active", "approuvee": "active", "waiting": "draft"}
 _NOTE = re.compile(r"\([^()]*\)")
+_PLACES = ("city", "province", "location", "country")
 #: Names of the last day of the work itself, not of the posting (``contract/end_date``).
 _END_OF_WORK = re.compile(r"(?:contrac?t|assignment|mandat)\w*(?:end|fin|to|until|expir)")
 #: Formats with the day or the month first. A mapping has at most one of them.
@@ -184,13 +185,14 @@ def guess_locations(columns: ColumnSearch) -> Guess | None:
 def guess_status(columns: ColumnSearch) -> Guess | None:
     """Return the columns of the status by their names and values, else one by its values, else one by its name alone. Of
     several the one that is farthest from live counts."""
-    # not that of something else ("company.active")
-    own = [c for c in columns.all if not any(word in c.parts for word in AGAINST["status"])]
+    # not that of something else ("company.active", "contractType.active")
+    others = AGAINST["status"]
+    own = [c for c in columns.all if not any(word in c.parts for word in others) and not _is_of_a_field(c)]
     if counts := columns_of_counts(columns):
         own = [c for c in own if c is not counts[1]]
     fit = [c for c in own if c.different <= _MAX_STATUSES]
     named = [c for c in fit if _is_named_status(c)]
-    named.sort(key=lambda c: (c.rank("status") is None, c.rank("status") or 0, c.selector))
+    named.sort(key=lambda c: (c.rank("status") is None, c.rank("status") or 0, _depth(c), c.selector))
     by_values = [c for c in fit if c not in named and _has_statuses(c)]
     used, why = [*named, *by_values][:_MAX_STATUS_COLUMNS], "by its name and values"
     if not named:
@@ -211,6 +213,18 @@ def guess_status(columns: ColumnSearch) -> Guess | None:
         source = {"all": [column.selector for column in used]}
     guess = columns.guess("status", used, source | {"lookup": "status"}, why)
     return replace(guess, lookup=coded[0][1]) if coded else guess
+
+
+def _depth(column: Column) -> int:
+    return len(re.findall(r"[/.]", column.selector))
+
+
+def _is_of_a_field(column: Column) -> bool:
+    """Return whether a status is that of an entry of a catalogue, of a place or of one of several openings."""
+    above = Column(_parted(column.selector)[0])
+    if column.values > column.filled and not LEFT_OUT["openings"].isdisjoint(words_of(above.selector)):
+        return True
+    return any(above.rank(field) is not None for field in ("positionType", "categories", "salary", *_PLACES))
 
 
 def _approvals(column: Column) -> dict[str, str]:
