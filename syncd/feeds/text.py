@@ -26,6 +26,12 @@ _ESCAPED = re.compile(r"_x([0-9a-f]{4})_", re.IGNORECASE)
 _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
 _WINDOWS = {code: sign for code in range(0x80, 0xA0) if (sign := bytes((code,)).decode("cp1252", "ignore"))}
+#: Parameters of an address that say where a visitor comes from, on any page; and on a home page alone.
+_TRACKING = re.compile(
+    r"(?:utm_\w+|source|src|\w*clid|gclsrc|mc_[ce]id|trk|campaign|medium|referr?er|_ga|iis|iisn)=[^&#]*",
+    re.IGNORECASE,
+)
+_REFERRER = re.compile(r"(https?://[^/?#]+/?\?(?:[^#]*&)?)ref=[^&#]*", re.IGNORECASE)
 
 
 def meant(value: object) -> object | None:
@@ -105,3 +111,8 @@ def integer(text: str) -> object:
 def decimal(text: str) -> object:
     stripped = text.strip()
     return Decimal(stripped) if _DECIMAL.match(stripped) else text
+
+
+def page_at(address: str) -> str:
+    """Return the address without parameters that say where a visitor comes from (``utm_source``), which lead to the same page."""
+    return _TRACKING.sub("", _REFERRER.sub(r"\1", address)).rstrip("/?&")

@@ -14,14 +14,7 @@ from syncd.domain import Catalogue, name_key, province_code
 from syncd.feeds.mapping import compile_selector, position_of, status_word
 from syncd.feeds.mapping.transforms import compile_dates
 from syncd.feeds.readers import Format
-from syncd.feeds.text import HOST, boolean, unescaped
-
-#: Parameters of an address that say where a visitor comes from, on any page; and on a home page alone.
-_TRACKING = re.compile(
-    r"(?:utm_\w+|source|src|\w*clid|gclsrc|mc_[ce]id|trk|campaign|medium|referr?er|_ga|iis|iisn)=[^&#]*",
-    re.IGNORECASE,
-)
-_REFERRER = re.compile(r"(https?://[^/?#]+/?\?(?:[^#]*&)?)ref=[^&#]*", re.IGNORECASE)
+from syncd.feeds.text import HOST, boolean, page_at, unescaped, words_of
 
 #: The most samples of a column that are kept, and the most different values that are counted.
 MAX_SAMPLES, MAX_DIFFERENT = 3, 20_000
@@ -30,10 +23,8 @@ _MAX_ALTERNATIVES = 3
 #: The most characters of a word for a status, and of a category.
 _MAX_STATUS, _MAX_CATEGORY = 60, 80
 _CATALOGUE = Catalogue.default()
-#: The most different short texts without a digit that are kept of a column.
-_MAX_TEXTS = 6
-#: The most different short values of a column that are counted each.
-_MAX_FEW = 12
+#: The most different short texts without a digit that are kept of a column, and short values that are counted each.
+_MAX_TEXTS, _MAX_FEW = 6, 12
 #: The most dates that are kept of a column.
 _MAX_DAYS = 200
 _DIGIT = re.compile(r"\d")
@@ -104,10 +95,11 @@ _KNOWN = frozenset(name for names in NAMES.values() for name in names)
 _CONTEXT, _VAGUE, _VALUES = (
     frozenset(_WORDS["words"][kind].split()) for kind in ("context", "vague", "values")
 )
-#: Words in the name of a column of pay.
-PAY_WORDS = {kind: frozenset(words.split()) for kind, words in _WORDS["pay"].items()}
-#: Words of columns that say that a record is not for the public, or closed.
-LEFT_OUT = {kind: frozenset(words.split()) for kind, words in _WORDS["leftOut"].items()}
+#: Words in the names of columns of pay, of columns that say that a record is not for the public, or closed, and of close dates.
+PAY_WORDS, LEFT_OUT, CLOSING = (
+    {kind: frozenset(words.split()) for kind, words in _WORDS[table].items()}
+    for table in ("pay", "leftOut", "closing")
+)
 #: Words in the name of a column of amounts → the period of the pay.
 PERIODS = {word: period for period, words in _WORDS["periods"].items() for word in words.split()}
 
@@ -173,7 +165,8 @@ class Column:
     def rank(self, field: str) -> int | None:
         """Return the place of the column's name among the names of ``field``; None: it is not one of them."""
         known = NAMES[field]
-        return min((known.index(name) for name in _last_steps(self.selector) if name in known), default=None)
+        last = len(known) if field == "closeDate" and _ends(self.selector) else None
+        return min((known.index(name) for name in _last_steps(self.selector) if name in known), default=last)
 
     def against(self, field: str) -> bool:
         """Return whether the name has a word against the field, of which it is not itself a name."""
@@ -219,22 +212,13 @@ def unwrapped(selector: str) -> str:
     return _WRAPPERS.sub("", selector)
 
 
-def page_at(address: str) -> str:
-    """Return the address without parameters that say where a visitor comes from (``utm_source``), which lead to the same page."""
-    return _TRACKING.sub("", _REFERRER.sub(r"\1", address)).rstrip("/?&")
-
-
 @lru_cache(maxsize=1024)
 def _last_steps(selector: str) -> tuple[str, str]:
     """Return the last step and the last two together, as names are compared. A last step that is only the value of the one
     before it (``department.label``) counts as that one. An unknown name counts without a note in brackets ("Category
     (required)"), else without words for a posting (``_job_expires``, "External Apply URL")."""
-    if named := NAME_OF.match(selector):
-        selector = named[1]
-    if facet := _FACET.search(selector):
-        selector = facet[1]
-    selector = unwrapped(_NUMBER_OF_SEVERAL.sub("", selector))
-    steps = [step for step in re.split(r"[./@\[\]\"]+", selector) if step]
+    selector = _name_in(selector)
+    steps = [step for step in re.split(r"[./@\[\]\"]+", selector) if step and step != "_source"]
     names = [comparable(step) for step in steps] or [""]
     last, both = names[-1], "".join(names[-2:])
     is_value = len(names) > 1 and last in _VALUES
@@ -246,6 +230,22 @@ def _last_steps(selector: str) -> tuple[str, str]:
     if bare != selector and bare.strip():
         return _last_steps(bare)
     return _without_context(last) or last, both
+
+
+def _name_in(selector: str) -> str:
+    """Return the name of an element or a facet in its selector, or the selector without steps that only wrap the value."""
+    if named := NAME_OF.match(selector):
+        selector = named[1]
+    if facet := _FACET.search(selector):
+        selector = facet[1]
+    return unwrapped(_NUMBER_OF_SEVERAL.sub("", selector))
+
+
+@lru_cache(maxsize=1024)
+def _ends(selector: str) -> bool:
+    """Return whether a name says in several words that a posting ends: "publication_end_date", "Affiché jusqu'au"."""
+    words = set(words_of(_NOTE.sub("", re.split(r"[./@]", _name_in(selector))[-1])))
+    return len(words) > 1 and bool(words & CLOSING["ends"]) and words <= CLOSING["ends"] | CLOSING["beside"]
 
 
 def _without_context(name: str) -> str | None:

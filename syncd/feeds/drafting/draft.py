@@ -15,7 +15,7 @@ from typing import Any
 from syncd.domain import FIELD, OWN_BITS, Catalogue, FeedLimits, check_body
 from syncd.errors import ConfigError, FeedError, Invalid, Problem
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
-from syncd.feeds.drafting.columns import ColumnSearch, Guess, page_at
+from syncd.feeds.drafting.columns import ColumnSearch, Guess
 from syncd.feeds.drafting.draft_text import YEARLY_ABOVE, DraftPlan, Findings, render
 from syncd.feeds.drafting.guessing import OF_PROGRAMS, guess_fields, repeated_reference
 from syncd.feeds.drafting.left_out import doubts_of
@@ -26,6 +26,7 @@ from syncd.feeds.mapping.presets import is_native, load_preset
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.readers import open_reader
 from syncd.feeds.source import Source
+from syncd.feeds.text import page_at
 from syncd.values import plural
 
 #: Without these a new job is refused; a mapping that lacks one is of no use.

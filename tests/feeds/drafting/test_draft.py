@@ -759,3 +759,15 @@ def test_numbers_are_codes_of_the_file_and_no_ids_of_the_catalogue(tmp_path: Pat
     assert [row["categories"] for row in rows] == [[{"id": other}]] * 4
     assert [row["positionType"] for row in rows] == [{"id": full_time}] * 4
     assert sum("has numbers, which are not ids of syncd" in doubt for doubt in draft.remarks) == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["publication_end_date", "Applications close on", "Affiché jusqu'au", "Date de fin de parution"]
+)
+def test_several_words_for_the_end_of_a_posting_name_the_close_date(name: str, tmp_path: Path) -> None:
+    assert fields_of(tmp_path, clerks(name, ["2026-01-10", "2026-01-11"]))["closeDate"] == name
+
+
+@pytest.mark.parametrize("name", ["Opening Date", "Fin de contrat", "Probation end date"])
+def test_a_date_ahead_that_is_named_after_something_else_is_no_close_date(name: str, tmp_path: Path) -> None:
+    assert "closeDate" not in fields_of(tmp_path, clerks(name, ["2099-01-10", "2099-01-11"]))
