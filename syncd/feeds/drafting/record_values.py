@@ -261,13 +261,37 @@ def _root_of(head: bytes) -> Any:
     return next((element for _, element in parser.read_events()), None)
 
 
-def places_beside(head: bytes, path: str) -> Counter[str]:
-    """Return the other places of elements that are named like the records at ``path``, with their numbers."""
+def places_beside(head: bytes, path: str, form: Format) -> Counter[str]:
+    """Return the other places of elements that are named like the records at ``path``, or of objects in arrays that have most
+    of their members, with their numbers."""
+    if form == "json":
+        return _arrays_beside(head, path)
     root = _root_of(head)
     name = path.rpartition("/")[2]
     alike = [] if root is None else [element for element in root.iter(f"{{*}}{name}") if len(element) > 1]
     paths = ("/" + "/".join(names(element)) for element in alike)
     return Counter(place for place in paths if not f"{place}/".startswith(f"{path}/"))
+
+
+def _arrays_beside(head: bytes, path: str) -> Counter[str]:
+    objects, members = Counter[str](), dict[str, set[str]]()
+    for steps, event, _ in walk(head):
+        if ITEM in steps[-2:]:
+            at = len(steps) - steps[::-1].index(ITEM) - 1
+            place = ".".join(steps[:at]).replace(f".{ITEM}", WITHIN).replace(ITEM, WITHIN)
+            if at == len(steps) - 1:
+                objects[place] += event == "start_map"
+            else:
+                members.setdefault(place, set()).add(steps[-1])
+    own = members.get(path, set())
+    return Counter(
+        {
+            place: number
+            for place, number in objects.items()
+            if not f"{place}.".startswith((f"{path}.", f"{path}{WITHIN}"))
+            and len(members.get(place, set()) & own) * 3 > len(own) * 2
+        }
+    )
 
 
 def _read_item(items: Items, up: str, item: Any, below: Any, *, alone: bool) -> None:

@@ -179,8 +179,8 @@ class Survey:
 def survey_file(path: Path, limits: FeedLimits) -> Survey:
     """Return the survey of a file. Raise FeedError if no records are found, OSError."""
     survey = _survey(path, limits)
-    if survey.format == "xml":
-        survey.beside = places_beside(_head(path, survey.spec.encoding), survey.path)
+    if survey.format in ("xml", "json"):
+        survey.beside = places_beside(_head(path, survey.spec.encoding), survey.path, survey.format)
     if survey.format not in ("xml", "json") or survey.presets():
         return survey
     look = items_of_xml if survey.format == "xml" else items_of_json

@@ -149,6 +149,12 @@ def test_records_that_stand_elsewhere_are_named(tmp_path: Path) -> None:
     path = tmp_path / "feed"
     path.write_text(f"<jobs><fullTime>{one}{two}</fullTime><partTime>{one}</partTime></jobs>")
     assert "1 more record at /jobs/partTime/job would not be read" in drafted(path).remarks
+    path.write_text(
+        json.dumps({"kitchen": [clerk(0), clerk(1)], "office": [clerk(2)], "places": [{"id": 1}]})
+    )
+    assert drafted(path).remarks == ("1 more record at office would not be read",)
+    path.write_text(json.dumps([clerk(0) | {"alike": [clerk(1)]}, clerk(2)]))
+    assert drafted(path).remarks == ()
 
 
 def typed(name: str, types: list[str], **more: str) -> list[dict[str, Any]]:
