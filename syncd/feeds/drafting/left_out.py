@@ -15,6 +15,7 @@ from syncd.feeds.drafting.columns import (
     PAY_WORDS,
     Column,
     ColumnSearch,
+    kinds_of,
     unwrapped,
 )
 from syncd.feeds.mapping import flag_statuses, status_word
@@ -26,6 +27,8 @@ _NOTE = re.compile(r"\([^()]*\)")
 _SHOWN = LEFT_OUT["public"] | LEFT_OUT["shown"]
 #: Words for the use of a posting, in the names of columns of yes and no.
 _DONE = LEFT_OUT["internal"] | _SHOWN | LEFT_OUT["offered"] | LEFT_OUT["hides"]
+#: Kinds that names do not have.
+_OF_VALUES = frozenset(("url", "email", "html", "money", "place", *DATE_KINDS))
 #: Any value.
 _ANY = "*"
 #: Words that a first file may lack.
@@ -78,9 +81,14 @@ def records_to_leave_out(columns: ColumnSearch, used: Collection[str], today: st
 
 
 def doubts_of(columns: ColumnSearch, today: str) -> list[str]:
-    """Return a doubt about each column by which a posting begins after ``today``, its pay is not to be seen, or
-    that has yes or a date for those that are public and nothing for others."""
+    """Return a doubt about a file without a header, and about each column by which a posting begins after ``today``, its pay is
+    not to be seen, or that has yes or a date for those that are public and nothing for others."""
     doubts = []
+    values = [column.selector for column in columns.all if _is_value(column)]
+    if len(values) > 1:
+        doubts.append(
+            f"{values[0]} does not name a column: the first line has a record, which would not be read"
+        )
     for column in columns.all:
         words = _words(column)
         ahead = sum(day > today for day in column.days) if words & LEFT_OUT["starts"] else 0
@@ -110,6 +118,11 @@ def doubts_of(columns: ColumnSearch, today: str) -> list[str]:
                 f"{column.selector} has no value in {plural(blank, 'record')}, and these would go in"
             )
     return doubts
+
+
+def _is_value(column: Column) -> bool:
+    """Return whether the name of a column looks like its values, as where a file has no header."""
+    return any(column.share(kind) > _MOST for kind in _OF_VALUES & kinds_of(column.selector))
 
 
 def columns_of_counts(columns: ColumnSearch) -> tuple[Column, Column] | None:

@@ -157,6 +157,18 @@ def test_records_that_stand_elsewhere_are_named(tmp_path: Path) -> None:
     assert drafted(path).remarks == ()
 
 
+def test_a_file_without_a_header_is_named(tmp_path: Path) -> None:
+    rows = [f"A{n},Cook,Cooks for ninety guests.,https://acme.example/{n},2027-03-0{n}" for n in range(1, 6)]
+    path = tmp_path / "feed"
+    path.write_text("\n".join(rows) + "\n")
+    doubt = (
+        "https://acme.example/1 does not name a column: the first line has a record, which would not be read"
+    )
+    assert doubt in drafted(path).remarks
+    path.write_text("\n".join(["id,title,description,https://acme.example,end", *rows]) + "\n")
+    assert doubt not in drafted(path).remarks
+
+
 def typed(name: str, types: list[str], **more: str) -> list[dict[str, Any]]:
     return [
         {
