@@ -29,7 +29,7 @@ _MAX_TEXTS, _MAX_FEW = 6, 12
 _MAX_DAYS = 200
 _DIGIT = re.compile(r"\d")
 _URL = re.compile(r"(?:https?://|www\.)\S+\Z", re.IGNORECASE)
-_EMAIL = re.compile(r"(?:mailto:)?[^\s@<>\"]+@[^\s@<>\"]+\.[A-Za-z]{2,24}\Z")
+_EMAIL = re.compile(r"(?:mailto:)?[^\s@<>\"?]+@[^\s@<>\"?]+\.[A-Za-z]{2,24}(?:\?.*)?\Z")
 _HTML = re.compile(
     r"(?:<|&lt;)/?(?:p|br|div|ul|ol|li|b|strong|em|i|a|h[1-6]|span|table|font|u)\b[^<>]{0,500}(?:>|&gt;)",
     re.IGNORECASE,

@@ -296,6 +296,7 @@ def test_a_file_that_is_cut_off_gives_a_draft_that_says_where(tmp_path: Path) ->
         ("/jobs/3", {"path"}),
         ("JR-0103", {"code"}),
         ("mailto:hr@x.ca", {"email"}),
+        ("mailto:hr@x.ca?subject=Cook 7", {"email"}),
         ("<p>Hi</p>", {"html"}),
         ("&lt;p&gt;Hi&lt;/p&gt;", {"html"}),
         ("25,50 $ de l'heure", {"money"}),
