@@ -319,6 +319,8 @@ def test_a_salary_comes_from_text_or_from_parts(source, item, expected):
         ({"amount": "lo", "period": "p"}, {"lo": 60000, "p": "HOUR"}, "salary_unclear"),
         ({"amount": "lo", "period": "p"}, {"lo": Decimal("1.23456"), "p": "HOUR"}, "salary_out_of_range"),
         ({"amount": "lo", "period": "p"}, {"lo": -5, "p": "HOUR"}, "salary_out_of_range"),
+        ({"amount": "lo", "period": "p"}, {"lo": "-1.00", "p": "HOUR"}, "salary_out_of_range"),
+        ({"text": "s"}, {"s": "-20 per hour"}, "salary_unclear"),
         ({"amount": "a", "currency": "c"}, {"a": None, "c": "EUR"}, None),
     ],
 )

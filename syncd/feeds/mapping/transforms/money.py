@@ -98,7 +98,7 @@ def _by_grammar(
 ) -> Pay:
     plain = _plain_text(text)
     commission = bool(words.COMMISSION.search(plain))
-    if words.MILLIONS.search(plain) or words.SCIENTIFIC.search(plain):
+    if words.MILLIONS.search(plain) or words.SCIENTIFIC.search(plain) or words.NEGATIVE.match(plain):
         return Pay(notes=(("salary_unclear", f"no amount in the salary: {_shown(text)}"),))
     if words.FOREIGN.search(plain):
         return Pay(notes=(("salary_currency", f"the salary is not in Canadian dollars: {_shown(text)}"),))
@@ -175,10 +175,12 @@ def number(value: object, locale: Locale | None = None) -> Decimal | None:
     if isinstance(value, int | Decimal | float):
         amount = Decimal(value)
         return amount if amount.is_finite() else None
-    match = words.BETWEEN.fullmatch(_plain_text(str(value)[:100]))
+    text = _plain_text(str(value)[:100])
+    negative = words.NEGATIVE.match(text)
+    match = words.BETWEEN.fullmatch(text.replace("-", "", 1) if negative else text)
     if match is None or match["n2"]:
         return None
-    return _read(match["n1"], bool(match["k1"]), locale)
+    return _read(match["n1"], bool(match["k1"]), locale) * (-1 if negative else 1)
 
 
 def _shown(text: str) -> str:

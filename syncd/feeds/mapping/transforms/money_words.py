@@ -140,6 +140,8 @@ PAYDAY = re.compile(
 )
 #: "1e9": nobody writes pay so, and a spreadsheet that did has lost its digits.
 SCIENTIFIC = re.compile(r"(?<![a-z\d])\d[\d.,]*e[+-]?\d")
+#: "-1 per hour", "$-25"; "- 25" and "-$25" are items of a list.
+NEGATIVE = re.compile(rf"(?:{CURRENCY})?\s?-\d")
 MILLIONS = re.compile(r"\d\s*(?:million|mm?\b)")
 COMMISSION = re.compile(r"\bcommissions?\b|\bote\b|\bon[- ]target earnings\b")
 FOREIGN = re.compile(rf"(?<![a-z])(?:(?:us|u\.s\.|au|nz)\s?|r|mx|hk|nt)\$|\b(?:{ABROAD})\b|[€£¥₹]")
