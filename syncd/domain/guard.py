@@ -7,8 +7,9 @@ from syncd.domain.policy import Policy, Threshold
 
 #: With as many active jobs, of which the file names none, and as many new ones it seems to be that of another feed.
 MIN_UNRELATED = 5
-#: As many rows that the feed left out of the last file, and of this one leaves none out, may be those that are new.
-MIN_UNFILTERED = 5
+#: As many rows that the feed left out of the last file, and of this one leaves none out, may be those that are new; as many
+#: without a status, where others have one, may be closed.
+MIN_UNFILTERED = MIN_UNSAID = 5
 #: More rows with nothing but assumed places hold the file.
 MAX_ASSUMED = Threshold(50, 5)
 #: More new or changed titles, descriptions or addresses that are damaged hold the file.
@@ -39,8 +40,8 @@ def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
 
     A hold on everything wins over a hold on the archiving. Several reasons of one kind are joined; ``code`` is that
     of the first: ``max_rejected`` ``rekeyed`` ``unrelated`` ``retitled`` ``shrunk`` ``bared`` ``emptied`` ``unfiltered``
-    ``uniform`` ``swapped`` ``relabelled`` ``displaced`` ``misdated`` ``leaps`` ``halved`` ``repaid`` ``places_assumed``
-    ``damaged_text`` ``older_bytes`` (everything),
+    ``unsaid`` ``uniform`` ``swapped`` ``relabelled`` ``displaced`` ``misdated`` ``leaps`` ``halved`` ``repaid``
+    ``places_assumed`` ``damaged_text`` ``older_bytes`` (everything),
     ``empty`` ``without_reference`` ``feed_changed`` ``max_archive`` (archiving). ``write_failed`` shows later."""
     missing = counts.missing if archives else 0
     for everything, reasons_of in ((True, _everything), (False, _archiving)):
@@ -102,6 +103,11 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
             f"[rows] leaves none of the {counts.unfiltered} rows out that it left out of the last file, and"
         )
         yield "unfiltered", f"{left_out} {counts.created} jobs are new (a mark gone, or in other words?)"
+    if counts.unsaid >= MIN_UNSAID:
+        yield (
+            "unsaid",
+            f"{counts.unsaid} rows have no status, as nearly all jobs of the feed have, and their jobs would be live",
+        )
     named = set[str]()
     for code, numbers in (
         ("repaid", {"pay": counts.repaid}),

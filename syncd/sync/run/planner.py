@@ -32,7 +32,6 @@ from syncd.domain import (
     RunCounts,
     Shape,
     Status,
-    Threshold,
     Update,
     is_foreign,
     likeness,
@@ -40,6 +39,7 @@ from syncd.domain import (
     place_key,
 )
 from syncd.store import Tx, feed_jobs, feeds, jobs, places, runs
+from syncd.sync.run.cautions import warn_of_round_count, warn_of_values
 from syncd.sync.run.context import Feed, FileRun, Summary
 from syncd.sync.run.deciding import RowJobs, decide, problems_of
 from syncd.sync.run.own_values import OwnValues
@@ -47,7 +47,6 @@ from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange, is_bared, 
 from syncd.sync.run.repeats import warn_of_repeats
 from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import ASSUMED_BIT, RowKind, pack_problems, unpack
-from syncd.values import plural
 
 _RECENT = timedelta(hours=24)
 #: Active jobs that are looked at together.
@@ -55,12 +54,8 @@ _PAGE = 5000
 #: After each batch, requests that come have the interpreter for this many seconds: one takes 2 to 5 ms, and much longer beside a
 #: thread that computes.
 PAUSE_SECONDS = 0.005
-#: A system that exports up to a limit has one of these: 50, 100, 200, 250, 500, 1,000 …
-MIN_ROUND, _ROUND = 50, ("1", "2", "25", "5")
-#: From more jobs on that get one value, or lose one, the run warns.
-MANY_ALIKE = Threshold(10, 5)
 _BITS = tuple(dict.fromkeys(OWN_BITS.values()))
-_DAMAGED = sum(DAMAGE_BITS.values())
+_DAMAGED, _STATUS = sum(DAMAGE_BITS.values()), OWN_BITS["status"]
 #: An enumeration takes microseconds to show a member.
 _shown = lru_cache(typed=True)(repr)
 
@@ -107,8 +102,8 @@ class _Planner:
         shape = self._shape()
         tally = self._this.store.read(partial(self._with_history, sha256=sha256, shape=shape))
         warn_of_repeats(self._this, self._stage, summary)
-        self._warn_of_round_count()
-        self._warn_of_one_value(tally)
+        warn_of_round_count(self._this, summary.read, self._lacking)
+        warn_of_values(self._this, tally)
         certain = RunCounts(
             read=summary.read,
             rejected=summary.rejected,
@@ -123,29 +118,6 @@ class _Planner:
         certain = replace(certain, rejected=counts.rejected)
         digest = self._digest.hexdigest()
         return Plan(summary, tally, counts, certain, archiving, digest, self._waiting, self._back, shape)
-
-    def _warn_of_round_count(self) -> None:
-        """Warn if the newest files all had the same round number of records, and jobs are missing from this one."""
-        read = self._summary.read
-        if not self._lacking or read < MIN_ROUND or str(read).rstrip("0") not in _ROUND:
-            return
-        if self._this.store.read(partial(runs.last_reads, feed_id=self._feed.id, most=2)) == [read, read]:
-            detail = (
-                f"this file and the two before it have {read:,} records each, and {plural(self._lacking, 'active job')}"
-                " of the feed not among them: is the file cut at a limit of the system that exports it?"
-            )
-            self._this.warnings.add_first("round_count", detail)
-
-    def _warn_of_one_value(self, tally: PlanCounts) -> None:
-        """Warn of one value for many jobs, or of values that many lose, that are too few for a hold."""
-        limit = self._feed.config.policy.max_emptied
-        for code, numbers, whole, would in (
-            ("uniform", tally.uniform, tally.named_active, "active jobs get one and the same"),
-            ("emptied", tally.emptied, tally.compared, "rows have lost a value that they had:"),
-        ):
-            for what, number in numbers.items():
-                if MANY_ALIKE.crossed(number, whole) and not limit.crossed(number, whole):
-                    self._this.warnings.add_first(code, f"{number} of {whole} {would} {what}")
 
     def _shape(self) -> Shape | None:
         """Return the change of the file's shape."""
@@ -168,6 +140,8 @@ class _Planner:
                 emptied[LEFT_OUT_BY] = tally.compared
             if not tally.filtered and (left_out := runs.last_filtered(tx, feed.id)) <= tally.created:
                 tally.unfiltered = left_out
+        if not (tally.unsaid and feed_jobs.usual(tx, feed.id, _STATUS)):
+            tally.unsaid = 0
         return replace(
             tally,
             emptied=emptied,
@@ -217,6 +191,8 @@ class _Planner:
             if self._on_change is not None and isinstance(decision, Create | Update):
                 self._on_change(planned_change(decided, decision))
                 self._warn_of_new_places(after, row)
+        if after is not None and after.status is Status.ACTIVE and not row.own_values & _STATUS:
+            tally.unsaid += job is None or job.status is not Status.ACTIVE
         if isinstance(decision, Update) and not self._summary.mended:
             self._own_values.add(decision.before, decision.job)
         if job is None:

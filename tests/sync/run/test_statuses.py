@@ -3,6 +3,7 @@
 import pytest
 
 from tests.sync.board import Row
+from tests.sync.histories.forms import dump
 from tests.sync.run.test_row_filter import MAPPED, record
 
 STATUS = f'{MAPPED}status = "state"\n'
@@ -47,6 +48,31 @@ def test_a_posting_that_is_open_again_is_live_again_where_active_is_not_sent(boa
     for state, new in ((word, ["draft"] if word == "Draft" else []), ("Open", ["active"])):
         board.deliver(feed, states(a="Open", b="Open", c=state))
         assert [*board.statuses().values()][2:] == new
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "xml"])
+@pytest.mark.parametrize("closed", [3, 5])
+def test_rows_without_a_status_make_no_jobs_live_where_others_have_one(board, form, closed):
+    words = {f"r{n}": "Closed" if n < closed else "Open" for n in range(20)}
+    feed = board.feed(STATUS)
+    board.deliver(feed, dump(form, states(**words)))
+    live = board.active()
+    blank = {reference: "" if word == "Closed" else word for reference, word in words.items()}
+    run = board.deliver(feed, dump(form, states(**blank)))
+    if closed < 5:  # a few are a warning
+        assert (run.state, board.active()) == ("succeeded", words.keys())
+        assert [warning.code for warning in board.warnings(run)] == ["no_status"]
+        return
+    assert (run.state, board.active()) == ("held", live)
+    assert "5 rows have no status" in run.reason
+
+
+def test_a_feed_may_leave_the_status_of_open_postings_empty(board):
+    feed = board.feed(STATUS)
+    blank = {f"r{n}": "Closed" if n < 4 else "" for n in range(20)}
+    board.deliver(feed, states(**blank))
+    run = board.deliver(feed, states(**blank, **{f"s{n}": "" for n in range(9)}))
+    assert (run.state, run.counts.created, run.counts.warnings) == ("succeeded", 9, 0)
 
 
 def test_the_services_own_shape_is_as_the_api_has_it(board):
