@@ -49,7 +49,7 @@ class Findings:
         """Return the rules for records that are not for the public, or closed, beside the status of a plan."""
         mapped = load_preset(plan.preset).get("fields", {}) if plan.preset else {}
         used = set()
-        for name in ("status", "closeDate"):
+        for name in ("status", "closeDate", "confidential"):
             if name in plan.fields:
                 used |= {column.selector for column in plan.fields[name].columns}
             else:

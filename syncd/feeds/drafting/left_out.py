@@ -148,7 +148,10 @@ def _that_mean(column: Column, means: bool) -> dict[str, int]:
 def _rules(column: Column, records: int, today: str) -> Iterator[LeftOut]:
     words = _words(column)
     rest = words - LEFT_OUT["fillers"] or words & LEFT_OUT["offered"]
-    if _words(column, 2) & PAY_WORDS["words"]:  # salary/@display
+    hidden = LEFT_OUT["hidden"] if words & LEFT_OUT["only"] else frozenset[str]()  # "Employees only"
+    rest -= LEFT_OUT["only"] if hidden & rest else set()
+    of_work = words in ({"on", "site"}, {"sur", "site"}, {"live", "in"})
+    if of_work or _words(column, 2) & PAY_WORDS["words"]:  # salary/@display
         return
     meanings = {text: _is_internal(text) for text in column.few}
     internal = {text: column.few[text] for text, is_internal in meanings.items() if is_internal}
@@ -159,8 +162,8 @@ def _rules(column: Column, records: int, today: str) -> Iterator[LeftOut]:
         usual = [word for word in _INTERNAL if name_key(word) not in map(name_key, internal)] if named else []
         single = column.values == column.filled  # lists may have both
         yield LeftOut(column, (*internal, *usual), times, not about_others and single and (named or pair))
-    elif column.share("flag") > _MOST and (of := rest & _DONE):
-        inside = of <= LEFT_OUT["internal"]
+    elif column.share("flag") > _MOST and (of := rest & (_DONE | hidden)):
+        inside = of <= LEFT_OUT["internal"] | hidden
         hides = inside or bool(of & LEFT_OUT["hides"])
         values = _that_mean(column, hides)
         flag = "internal" if inside and not words & LEFT_OUT["only"] else "" if hides else "public"

@@ -97,7 +97,7 @@ def flag_statuses(selector: str) -> dict[bool, str] | None:
     """Return the meanings of true and false in a column or member that is named after a status (``isOpen``, ``is_filled``,
     "Pourvu (O/N)"); None for other names."""
     words = flag_words(selector)
-    status = STATUSES.get(" ".join(words))
+    status = STATUSES.get(" ".join(words)) or STATUSES.get(name_key(selector))
     if status is None or status_word(_NOTES.sub("", selector).rpartition("/")[0]):  # "Open/Closed" is none
         return None
     if _INTENDED.fullmatch(" ".join(words)):
