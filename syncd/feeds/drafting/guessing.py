@@ -16,10 +16,10 @@ from syncd.feeds.drafting.columns import (
     Guess,
     one_or_list,
 )
+from syncd.feeds.drafting.pay_guesses import guess_salary
 from syncd.feeds.drafting.structured_guesses import (
     guess_close_date,
     guess_locations,
-    guess_salary,
     guess_status,
 )
 from syncd.feeds.mapping import EMAIL_FIELD, URL_FIELD, flag_positions

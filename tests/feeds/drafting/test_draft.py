@@ -772,3 +772,10 @@ def test_several_words_for_the_end_of_a_posting_name_the_close_date(name: str, t
 @pytest.mark.parametrize("name", ["Opening Date", "Fin de contrat", "Probation end date"])
 def test_a_date_ahead_that_is_named_after_something_else_is_no_close_date(name: str, tmp_path: Path) -> None:
     assert "closeDate" not in fields_of(tmp_path, clerks(name, ["2099-01-10", "2099-01-11"]))
+
+
+@pytest.mark.parametrize("unit", ["PAY RATE PER", "Fréquence de paie", "Pay grade rate"])
+def test_a_column_of_units_that_is_named_after_pay_has_its_period(unit: str, tmp_path: Path) -> None:
+    pay = {"Min pay rate": "22", "Max pay rate": "25"}
+    salary = fields_of(tmp_path, clerks(unit, ["Hour", "Hourly"], **pay))["salary"]
+    assert salary == {"amount": "Min pay rate", "maxAmount": "Max pay rate", "period": unit}
