@@ -21,7 +21,14 @@ from syncd.feeds.drafting.guessing import OF_PROGRAMS, guess_fields, repeated_re
 from syncd.feeds.drafting.left_out import doubts_of
 from syncd.feeds.drafting.structured_guesses import guess_status
 from syncd.feeds.drafting.survey import RECORDS, Paging, Survey, paging_of, survey_file
-from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, MappedRow, UnknownCounter
+from syncd.feeds.mapping import (
+    EMAIL_FIELD,
+    ROUTING_FIELD,
+    TITLE_NOT_OPEN,
+    URL_FIELD,
+    MappedRow,
+    UnknownCounter,
+)
 from syncd.feeds.mapping.presets import is_native, load_preset
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.readers import open_reader
@@ -71,13 +78,15 @@ class Trial:
     status, country and referenceId; ``retitled`` those with the referenceId, but not the title, of an earlier one,
     ``elsewhere`` those that differ from it in their places alone; ``derived`` those whose
     referenceId is derived; ``yearly`` those with pay of tens of thousands without a
-    period; ``assumed`` counts the places that nothing says are in Canada. ``failure`` says why it could not be read."""
+    period; ``assumed`` counts the places that nothing says are in Canada, ``not_open`` the titles that say
+    that the posting is not open. ``failure`` says why it could not be read."""
 
     plan: DraftPlan
     read: int = 0
     left_out: int = 0
     good: int = 0
     assumed: int = 0
+    not_open: int = 0
     long_references: int = 0
     filled: Counter[str] = field(default_factory=Counter)
     own: Counter[str] = field(default_factory=Counter)
@@ -125,6 +134,7 @@ class Trial:
         for code, detail in row.warnings:
             self.derived += code == "derived_reference"
             self.assumed += code == "place_assumed"
+            self.not_open += code == TITLE_NOT_OPEN
             if code == "salary_no_period":
                 self.yearly += money.parse(detail.partition(": ")[2].strip('"'), _YEARLY).usable
 
@@ -198,6 +208,10 @@ class Drafter:
             for rule in rules
             if not rule.certain
         ]
+        if best.not_open:
+            doubts.append(
+                f"the title says in {plural(best.not_open, 'record')} that it is not open, and these would go in"
+            )
         doubts += doubts_of(self._findings.columns, self._findings.today)
         doubts += [
             f"{plural(count, 'more record')} at {place} would not be read"

@@ -8,4 +8,4 @@ from syncd.feeds.mapping.place_fields import PLACE_ASSUMED
 from syncd.feeds.mapping.routing import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD
 from syncd.feeds.mapping.selectors import compile_selector
 from syncd.feeds.mapping.sources import PlacesRule, lookups_in
-from syncd.feeds.mapping.status_fields import flag_statuses, status_word
+from syncd.feeds.mapping.status_fields import TITLE_NOT_OPEN, flag_statuses, status_word

@@ -174,6 +174,7 @@ class Mapping:
             marked = OWN_BITS["rows"] * compiled.marks.found
         log = RowLog()
         body, own_values = self._body(item, actual, log)
+        status_fields.note_title(body, log)
         return MappedRow(
             body,
             _reference(body),

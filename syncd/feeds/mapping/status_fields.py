@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from importlib.resources import files
 
@@ -22,6 +22,8 @@ STATUSES = {
     for status, of in _WORDS.items()
     for word in (*of["words"].split(), *of["phrases"].split(","))
 }
+#: The warning for a live posting whose title says that it is not open.
+TITLE_NOT_OPEN = "title_not_open"
 #: Whatever follows these, the posting is not out yet.
 _PENDING = ("pending ", "awaiting ", "waiting for ", "en attente ")
 #: Words for those who see a posting; words beside them that change nothing; and a step before a posting is out, which says
@@ -55,6 +57,13 @@ _NOUNS = frozenset(
     " affichage recrutement dotation process processus le la l the this still toujours already deja encore".split()
 )
 _FILLERS = _NOUNS | frozenset("flag y n o oui non yes no bool boolean value".split())
+#: The marks around a note in a title ("Cook (FILLED)", "POURVU - Cuisinier"), and the first words of such notes. "Clerk - Frozen"
+#: and "Aide - Ferme" have none.
+_SET_APART = re.compile(r"[()\[\]{}*|:/!]|(?:^|\s)[-\u2013\u2014]+|[-\u2013\u2014]+(?:\s|$)")
+_NOTES_OF_TITLES = frozenset(
+    "filled closed pourvu pourvue comble comblee ferme fermee annule annulee cancelled canceled expired draft brouillon on en do"
+    " ne no not internal interne employees employes".split()
+)
 #: The longest text that is compared.
 _MAX_TEXT = 100
 
@@ -90,6 +99,24 @@ def status_word(text: str) -> str | None:
     return next(
         (status for status in _WORDS if status in parts and ("active" not in parts or len(parts) == 1)), None
     )
+
+
+@lru_cache(maxsize=4096)
+def status_in_title(title: str) -> str | None:
+    """Return the status of a note in a title by which the posting is not live ("Cook (FILLED)", "DRAFT: Cook")."""
+    for part in _SET_APART.split(title[: 3 * _MAX_TEXT]):
+        words = [word for word in name_key(part).split() if word not in _NOUNS]
+        is_note = words and words[0] in _NOTES_OF_TITLES and (words != ["ferme"] or "é" in part.lower())
+        if is_note and (status := STATUSES.get(" ".join(words), "active")) != "active":
+            return status
+    return None
+
+
+def note_title(body: Mapping[str, object], log: RowLog) -> None:
+    """Note a live posting whose title says that it is not."""
+    title = body.get("title")
+    if isinstance(title, str) and body.get("status", "active") == "active" and status_in_title(title):
+        log.note(TITLE_NOT_OPEN, f"it would be live, and its title says that it is not open: {title[:100]}")
 
 
 @lru_cache(maxsize=4096)

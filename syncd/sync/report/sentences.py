@@ -105,6 +105,7 @@ _REMARKS = {
     "reference_hashed": "Reference numbers were too long, and were replaced by shorter ones.",
     "derived_reference": "The reference number was made from other values of the row.",
     "unknown_status": "The status was not known.",
+    "title_not_open": "Titles say that jobs are filled, closed or not for the public, and these are live.",
     "emptied": "Many rows have lost a value that they had: is a column not filled?",
     "uniform": "Many rows have the same value in one column: is that column right?",
     "no_status": "Rows have no status, where others have one: are they open?",

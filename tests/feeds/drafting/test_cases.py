@@ -157,6 +157,36 @@ def test_records_that_stand_elsewhere_are_named(tmp_path: Path) -> None:
     assert drafted(path).remarks == ()
 
 
+@pytest.mark.parametrize(
+    ("title", "is_open"),
+    [
+        *(
+            (title, False)
+            for title in ("Cook (FILLED)", "POURVU - Cuisinier", "Cook – Position on hold", "DRAFT: Cook")
+        ),
+        *(
+            (title, False)
+            for title in ("Cook *CLOSED*", "Commis (fermé)", "Cook (Internal only)", "Do not post - Cook")
+        ),
+        *(
+            (title, True)
+            for title in ("Closed Captioning Writer", "Clerk - Frozen", "Aide - Ferme", "Auditor - Internal")
+        ),
+    ],
+)
+def test_a_title_that_says_that_the_posting_is_not_open_is_named(
+    title: str, is_open: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "feed"
+    path.write_text(json.dumps([clerk(0), clerk(1) | {"title": title}]))
+    said = ("the title says in 1 record that it is not open, and these would go in",)
+    assert drafted(path).remarks == (() if is_open else said)
+    path.write_text(
+        json.dumps([clerk(0) | {"status": "open"}, clerk(1) | {"title": title, "status": "closed"}])
+    )
+    assert drafted(path).remarks == ()
+
+
 def test_a_file_without_a_header_is_named(tmp_path: Path) -> None:
     rows = [f"A{n},Cook,Cooks for ninety guests.,https://acme.example/{n},2027-03-0{n}" for n in range(1, 6)]
     path = tmp_path / "feed"
