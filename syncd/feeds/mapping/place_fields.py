@@ -29,6 +29,7 @@ from syncd.feeds.mapping.transforms import (
     each_place,
     has_postal_code,
     is_canada,
+    other_province,
     read_place,
     without_region,
 )
@@ -174,15 +175,17 @@ def _finder(right: FieldExpression) -> _Finder:
                 texts = kept
             if not all(map(_is_placed, texts)):
                 beside = [spelled(value) for value in provinces(part)]
-                placed = canadian or vouched or any(has_postal_code(spelled(code)) for code in postal(part))
+                codes = [spelled(code) for code in postal(part)]
+                placed = canadian or vouched or any(map(has_postal_code, codes))
                 city = without_region if placed or any(map(province_code, beside)) else str
                 province = next(
                     filter(province_code, beside), beside[0] if beside else None
                 )  # or a state abroad
                 for i, text in enumerate(map(city, texts)):
                     place = read_place(text)
-                    lacks = province and place.bare and not place.nowhere
-                    texts[i] = city(f"{place.text}, {province}" if lacks else text)
+                    lacks = place.bare and not place.nowhere
+                    of = province or (other_province(place.text, " ".join(codes)) if lacks else None)
+                    texts[i] = city(f"{place.text}, {of}" if lacks and of else text)
                 if any(read_place(text).doubted for text in texts):
                     canadian = placed
             for text in texts:

@@ -40,6 +40,17 @@ def test_a_region_that_is_no_province_does_not_reject_a_city_of_canada(tmp_path:
             assert checked(drafted(tmp_path / str(n)).config, tmp_path / str(n)).good == 4
 
 
+def test_a_postal_code_says_which_place_of_a_name_it_is() -> None:
+    fields = {"referenceId": "id", "locations": {"from": "city", "postal": "postal"}}
+    body = (
+        Mapping(CATALOGUE, fields)
+        .row(Record(1, 1, b"", {"id": "1", "city": "Windsor", "postal": "B0N 2T0"}))
+        .body
+    )
+    assert body is not None
+    assert body["locations"] == [{"description": "Windsor, NS"}]
+
+
 @pytest.mark.parametrize(
     ("more", "places"),
     [

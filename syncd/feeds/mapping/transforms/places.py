@@ -29,6 +29,10 @@ _CA_TAIL = re.compile(r"[,\s]+CA\s*\Z")
 _ISO_TAIL = re.compile(rf",\s*CAN?-({_CODES})\Z", re.IGNORECASE)
 _CODE = r"[A-CEGHJ-NPR-TVXY]\d[A-Z][ -]?\d[A-Z]\d"
 _POSTAL = re.compile(rf"[,\s]+{_CODE}\Z", re.IGNORECASE)
+#: Province by the first letter of a postal code; X has two.
+_BY_POSTAL = dict(
+    zip("ABCEGHJKLMNPRSTVY", "NL NS PE NB QC QC QC ON ON ON ON ON MB SK AB BC YT".split(), strict=True)
+)
 _ANY_POSTAL = re.compile(rf"\b{_CODE}\b", re.IGNORECASE)
 #: "Canada", or its code beside that of a province: "CA-SK", "SK, CA".
 _SAYS_CANADA = re.compile(
@@ -108,6 +112,15 @@ def is_nowhere(text: str) -> bool:
 
 def has_postal_code(text: str) -> bool:
     return _ANY_POSTAL.search(text[:MAX_PLACE]) is not None
+
+
+def other_province(city: str, text: str) -> str | None:
+    """Return the province of a postal code in a text, if it has a known place of this name that is not the largest one: the
+    Windsor of B0N 2T0 is in NS."""
+    code = _ANY_POSTAL.search(text[:MAX_PLACE])
+    province = _BY_POSTAL.get(code[0][0].upper()) if code else None
+    largest = _largest(place_key(city)) if is_in(city, province) else None
+    return province if largest and not largest.endswith(f", {province}") else None
 
 
 class TidyPlace(NamedTuple):
@@ -220,7 +233,9 @@ def _step(place: str) -> str:
     place = _MODE_FIRST.sub("", _MODE_LAST.sub("", place), count=1) or place
     place = _OTHERS.sub("", place) or place
     place = _ISO_TAIL.sub(r", \1", place.replace(")", "") if "(" not in place else place)
-    place = _COUNTRY_TAIL.sub("", _POSTAL.sub("", place)) or place
+    city = _COUNTRY_TAIL.sub("", _POSTAL.sub("", place)) or place
+    code = other_province(city.rpartition(",")[2].strip(), place)
+    place = f"{city}, {code}" if code else city
     place = _CODE_TAIL.sub(r"\1", place).strip(" ,") or place
     if (city := _CA_TAIL.sub("", place)) != place and not is_abroad(place) and _largest(place_key(city)):
         place = city
