@@ -91,8 +91,10 @@ def test_a_region_abroad_or_misspelt_or_without_a_word_for_canada_is_refused(
         ("Ottawa/Gatineau, ON & QC", "Ottawa, ON|Gatineau, QC"),
         ("Lloydminster, AB/SK", "Lloydminster, AB"),
         ("Ottawa/Nowhere", "Ottawa/Nowhere"),
+        ("Toronto, Ottawa, Kingston, ON", "Toronto, ON|Ottawa, ON|Kingston, ON"),
+        ("Kanata, Ottawa, ON", "Kanata, Ottawa, ON"),
         ("St. John's, Newfoundland and Labrador", "St. John's, Newfoundland and Labrador"),
     ],
 )
-def test_two_cities_across_a_border_are_two_places(text: str, places: str) -> None:
+def test_cities_in_one_text_are_several_places(text: str, places: str) -> None:
     assert [city for place in each_place(text) for city in each_city(place)] == places.split("|")

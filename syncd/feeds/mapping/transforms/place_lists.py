@@ -48,6 +48,10 @@ def _list_of_places(text: str) -> tuple[str, ...]:
     cities, provinces = words[::2], words[1::2]  # "Toronto, ON, Calgary, AB"
     if 2 <= len(cities) == len(provinces) and all(map(is_in, cities, map(province_code, provinces))):
         return tuple(map("{}, {}".format, cities, provinces))
+    # "Toronto, Ottawa, Kingston, ON"; two may be a part of a city and the city
+    code = province_code(words[-1])
+    if len(words) > 3 and all(is_in(name, code) for name in words[:-1]):
+        return tuple(f"{name}, {code}" for name in words[:-1])
     return (text,)
 
 
