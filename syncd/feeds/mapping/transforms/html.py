@@ -60,7 +60,9 @@ _BLANK = re.compile(
     r"|zwn?j|shy|lrm|rlm|tab|newline);|[\u00ad\u200b-\u200f\u2060\ufeff]|[-.,:;?!_*/|\u2013\u2014\u2022\u2026])*+\Z",
     re.IGNORECASE,
 )
-_ESCAPED_TAG = re.compile(rf"&(?:amp;)?(?:lt|#0*60|#x0*3c);/?(?:{_NAMES})(?=[\s/]|&|>)", re.IGNORECASE)
+#: The most characters of HTML that may have a word for nothing in it.
+_SHORT = 60
+_ESCAPED_TAG = re.compile(rf"&(?:amp;){{0,2}}(?:lt|#0*60|#x0*3c);/?(?:{_NAMES})(?=[\s/]|&|>)", re.IGNORECASE)
 #: "<jobs@acme.ca>" and "<https://…>" are text that a parser would take for tags.
 _ADDRESS = re.compile(r"<(?=[^\s<>\"'=@]{1,150}(?:@|://)[^\s<>\"'=]{1,150}>)")
 _REST = r"(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>"
@@ -109,7 +111,7 @@ def clean(text: str) -> tuple[str, tuple[str, ...]]:
     """Return ``text`` as HTML that the API takes, and the changes in words.
 
     HTML that passes, and one line of plain text, are returned byte for byte. Plain text of several lines becomes
-    paragraphs. HTML that was escaped as a whole is unescaped, at most twice. Where nothing is visible the result is ""."""
+    paragraphs. HTML that was escaped as a whole is unescaped, at most three times. Where nothing is visible the result is ""."""
     if has_controls(text):
         result, done = clean(without_controls(text))
         return result, ("control characters removed", *done)
@@ -126,11 +128,16 @@ def _clean(text: str) -> tuple[str, tuple[str, ...]]:
         if item and "<ul" not in before and "<ol" not in before:  # the list itself is not there
             steps.append("list put around its items")
         elif not html_faults(decoded, 1):
-            return ("" if _BLANK.match(decoded) else decoded), tuple(steps)
+            return ("" if _is_blank(decoded) else decoded), tuple(steps)
         result, done = _cleaned(decoded, steps)
     else:
         result, done = _without_tags(text)
-    return ("" if _BLANK.match(result) else result), done
+    return ("" if _is_blank(result) else result), done
+
+
+def _is_blank(text: str) -> bool:
+    """Return whether nothing is seen of some HTML, or a word for nothing alone: ``<p>nan</p>``."""
+    return _BLANK.match(text) is not None or (len(text) < _SHORT and meant(_text_of(text)) is None)
 
 
 def without_tags(text: str) -> str:
@@ -160,7 +167,7 @@ def _decoded(text: str) -> str:
 
 def _without_tags(text: str) -> tuple[str, tuple[str, ...]]:
     done: list[str] = []
-    for _ in range(2):
+    for _ in range(3):
         if not _ESCAPED_TAG.search(text):
             break
         text = unescape(text)
@@ -216,7 +223,7 @@ def bare(text: str) -> str:
 def lines(text: str) -> str:
     """Return the text of HTML or of escaped HTML, with line ends between its lines and ``CELL`` between the cells of a table.
     Plain text keeps its lines. Of white space in a row one character is left, or two line ends."""
-    for _ in range(2):
+    for _ in range(3):
         if not _TAG.search(text) and _ESCAPED_TAG.search(text):
             text = unescape(text)
     shown = _text_of(text, CELL) if _TAG.search(text) else text

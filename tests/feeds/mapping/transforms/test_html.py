@@ -108,6 +108,7 @@ CASES = {
     ),
     "escaped once": ("&lt;p&gt;a &amp;amp; b&lt;/p&gt;", "<p>a &amp; b</p>"),
     "escaped twice": ("&amp;lt;strong&amp;gt;a&amp;lt;/strong&amp;gt;", "<strong>a</strong>"),
+    "escaped three times": ("&amp;amp;lt;b&amp;amp;gt;a&amp;amp;lt;/b&amp;amp;gt;", "<b>a</b>"),
     "plain text": ("a\nb & c\n\n\nd <3", "<p>a<br>b &amp; c</p><p>d &lt;3</p>"),
     "an address in angle brackets stays": ("<u>Write</u> to <bob@x.ca>", "Write to &lt;bob@x.ca&gt;"),
     "nothing visible": ("<p><br></p><script>x</script>", ""),
@@ -126,7 +127,9 @@ def test_a_part_of_a_mark_stays(text):
     assert clean(text) == (text, ())
 
 
-@pytest.mark.parametrize("text", ["-", "...", "\u2014", "<p> \u2022 </p>", "_____", "<p>&nbsp;.</p>"])
+@pytest.mark.parametrize(
+    "text", ["<p>nan</p>", "-", "...", "\u2014", "<p> \u2022 </p>", "_____", "<p>&nbsp;.</p>"]
+)
 def test_points_and_dashes_alone_are_no_description(text):
     assert clean(text)[0] == ""
 
