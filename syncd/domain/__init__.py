@@ -36,7 +36,7 @@ from syncd.domain.feed_rows import (
     row_due,
     with_places_of,
 )
-from syncd.domain.guard import MIN_UNSAID, guard, why_held, write_failed
+from syncd.domain.guard import MAX_REPAID, MIN_UNSAID, guard, why_held, write_failed
 from syncd.domain.html import HTML_SCHEMES, HTML_TAGS, html_faults
 from syncd.domain.job import (
     Actor,

@@ -108,9 +108,9 @@ class PlanCounts:
     live, where nearly all jobs of the feed have one · ``uniform``, ``swapped``: by name in
     OWN_VALUES, how many active jobs would get one and the same value in place of many, or the values of other jobs ·
     ``relabelled``: by name in OWN_VALUES, how many would get another of a few values · ``displaced``: active jobs that would
-    get a place that nobody knows · ``repaid``: those that would keep the digits of their pay, in another unit or with another
-    decimal point; ``halved``: that would have one amount in place of two;
-    ``leaps``: that would have far less or far more of the same unit · ``misdated``:
+    get a place that nobody knows · ``revealed``: those that would be confidential no longer · ``repaid``: those that would keep
+    the digits of their pay, in another unit or with another decimal point; ``halved``: that would have one amount in place of
+    two; ``leaps``: that would have far less or far more of the same unit · ``misdated``:
     active jobs that would close a day earlier, in another year, or at a date with day and month swapped ·
     ``written``: by field in DAMAGE_BITS, the texts that are new or change · ``damaged``: of these, the damaged ones ·
     ``feed_changed``: the feed may not archive with its present settings yet · ``older_bytes``: the file has the bytes of an
@@ -143,6 +143,7 @@ class PlanCounts:
     swapped: Mapping[str, int] = field(default_factory=dict)
     relabelled: Mapping[str, int] = field(default_factory=dict)
     displaced: int = 0
+    revealed: int = 0
     halved: int = 0
     leaps: int = 0
     misdated: int = 0

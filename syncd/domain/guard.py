@@ -14,7 +14,8 @@ MIN_UNFILTERED = MIN_UNSAID = 5
 MAX_ASSUMED = Threshold(50, 5)
 #: More new or changed titles, descriptions or addresses that are damaged hold the file.
 MAX_DAMAGED = Threshold(50, 5)
-#: More jobs whose pay keeps its digits, in another unit or with another decimal point, hold the file.
+#: More jobs whose pay keeps its digits, in another unit or with another decimal point, or that are no longer confidential, hold
+#: the file.
 MAX_REPAID = Threshold(10, 5)
 #: More rows that an older file would change hold it.
 MAX_OLDER_CHANGES = Threshold(10, 4)
@@ -25,6 +26,7 @@ _CHANGED = {
     "uniform": "get one and the same {}",
     "swapped": "get the {} of another job, as if that column were sorted alone",
     "relabelled": "get another {} (a code that means something else?)",
+    "revealed": "be {} no longer (a mark gone?)",
     "displaced": "get a {} that is not known",
     "misdated": "have a {} a day earlier, or the same of another year, or with day and month swapped",
     "leaps": "have less than 60 % or more than 160 % of their {}",
@@ -41,7 +43,7 @@ def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
     A hold on everything wins over a hold on the archiving. Several reasons of one kind are joined; ``code`` is that
     of the first: ``max_rejected`` ``rekeyed`` ``unrelated`` ``retitled`` ``shrunk`` ``bared`` ``emptied`` ``unfiltered``
     ``unsaid`` ``uniform`` ``swapped`` ``relabelled`` ``displaced`` ``misdated`` ``leaps`` ``halved`` ``repaid``
-    ``places_assumed`` ``damaged_text`` ``older_bytes`` (everything),
+    ``revealed`` ``places_assumed`` ``damaged_text`` ``older_bytes`` (everything),
     ``empty`` ``without_reference`` ``feed_changed`` ``max_archive`` (archiving). ``write_failed`` shows later."""
     missing = counts.missing if archives else 0
     for everything, reasons_of in ((True, _everything), (False, _archiving)):
@@ -115,11 +117,12 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
         ("swapped", counts.swapped),
         ("relabelled", counts.relabelled),
         ("displaced", {"place": counts.displaced}),
+        ("revealed", {"confidential": counts.revealed}),
         ("misdated", {"close date": counts.misdated}),
         ("leaps", {"pay": counts.leaps}),
         ("halved", {"pay": counts.halved}),
     ):
-        limit = MAX_REPAID if code == "repaid" else policy.max_emptied
+        limit = MAX_REPAID if code in ("repaid", "revealed") else policy.max_emptied
         for what, number in numbers.items():
             if what not in named and limit.crossed(number, counts.named_active):
                 named.add(what)

@@ -97,6 +97,11 @@ def boolean(value: object) -> object:
     return True if word in _TRUE else False if word in _FALSE else value
 
 
+def ticked(value: object) -> object:
+    """Return the same, and True for an x, as in a column of x and nothing."""
+    return True if value in ("x", "X") else boolean(value)
+
+
 def strict_boolean(text: str) -> object:
     """Return the boolean of XML and of spreadsheets (``true``, ``FALSE``, ``1``); other text is returned as it is."""
     word = text.strip().lower()

@@ -14,7 +14,7 @@ from syncd.domain import Catalogue, name_key, province_code
 from syncd.feeds.mapping import compile_selector, position_of, status_word
 from syncd.feeds.mapping.transforms import compile_dates
 from syncd.feeds.readers import Format
-from syncd.feeds.text import HOST, boolean, page_at, unescaped, words_of
+from syncd.feeds.text import HOST, page_at, ticked, unescaped, words_of
 
 #: The most samples of a column that are kept, and the most different values that are counted.
 MAX_SAMPLES, MAX_DIFFERENT = 3, 20_000
@@ -296,7 +296,7 @@ def _kinds_of_short(text: str) -> frozenset[str]:
         kinds = kinds - {"money"} | {"position"}  # "20 hours/week" is not pay
     if len(text) <= _MAX_CATEGORY and _CATALOGUE.find("categories", text) is not None:
         kinds.add("category")
-    if isinstance(boolean(text), bool) or text in ("x", "X"):
+    if isinstance(ticked(text), bool):
         kinds.add("flag")
     elif len(text) <= _MAX_STATUS and status_word(text) is not None:
         kinds.add("status")

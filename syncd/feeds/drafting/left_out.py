@@ -19,7 +19,7 @@ from syncd.feeds.drafting.columns import (
     unwrapped,
 )
 from syncd.feeds.mapping import flag_statuses, status_word
-from syncd.feeds.text import boolean, words_of
+from syncd.feeds.text import ticked, words_of
 from syncd.values import plural
 
 _NOTE = re.compile(r"\([^()]*\)")
@@ -142,7 +142,7 @@ def _words(column: Column, steps: int = 1) -> set[str]:
 
 def _that_mean(column: Column, means: bool) -> dict[str, int]:
     """Return the values of a flag that mean yes, or no, with their counts."""
-    return {text: n for text, n in column.few.items() if (text in ("x", "X") or boolean(text)) is means}
+    return {text: n for text, n in column.few.items() if ticked(text) is means}
 
 
 def _rules(column: Column, records: int, today: str) -> Iterator[LeftOut]:

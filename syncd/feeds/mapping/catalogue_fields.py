@@ -21,7 +21,7 @@ from syncd.feeds.mapping.selectors import Source
 from syncd.feeds.mapping.sources import MappingContext, Meant
 from syncd.feeds.mapping.status_fields import flag_words
 from syncd.feeds.mapping.transforms import full_or_part, unit_of, with_unit
-from syncd.feeds.text import boolean, spelled
+from syncd.feeds.text import spelled, ticked
 
 FULL, PART, CONTRACT, TEMP, VOLUNTEER = 1, 2, 3, 4, 5
 #: The most characters of a text that describes a kind of work.
@@ -132,7 +132,7 @@ def _with_positions(text: str, source: Source) -> Source:
         return source
 
     def meant(value: object) -> list[object]:
-        means = True if value in ("x", "X") else boolean(value)
+        means = ticked(value)
         if not isinstance(means, bool):
             return [value]
         return [Meant.of(spelled(value), flags[1][means])] if means in flags[1] else []

@@ -12,7 +12,7 @@ from syncd.feeds.faults import RowLog
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldExpression, FieldFunction
 from syncd.feeds.mapping.selectors import Node, Source
 from syncd.feeds.mapping.sources import Meant
-from syncd.feeds.text import boolean, spelled, words_of
+from syncd.feeds.text import boolean, spelled, ticked, words_of
 
 #: Status → the ``words`` and ``phrases`` of feeds for it: from the farthest from live to live.
 _WORDS = tomllib.loads(files(__package__).joinpath("status_words.toml").read_text("utf-8"))
@@ -148,7 +148,7 @@ def _with_meanings(text: str, source: Source) -> Source:
 
     @lru_cache(maxsize=256, typed=True)  # a feed has few words for a status
     def meant(value: Hashable) -> object:
-        means = True if flags and value in ("x", "X") else boolean(value)
+        means = ticked(value) if flags else boolean(value)
         status = flags[means] if flags and isinstance(means, bool) else status_of(value)
         return value if status is None else Meant.of(spelled(value), status)
 

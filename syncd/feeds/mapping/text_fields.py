@@ -20,7 +20,7 @@ from syncd.feeds.mapping.transforms import (
     unescaped,
     without_tags,
 )
-from syncd.feeds.text import HOST, boolean, integer, is_formula_error, spelled, without_controls
+from syncd.feeds.text import HOST, integer, is_formula_error, spelled, ticked, without_controls
 
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?E\+\d+\Z", re.IGNORECASE)
 _MAILTO = re.compile(r"\Amailto:", re.IGNORECASE)
@@ -233,5 +233,5 @@ HTML = FieldCompiler(_html, ("html",))
 NUMBER = FieldCompiler(
     lambda right: _plain(right, lambda value: integer(spelled(value)), int, "a whole number")
 )
-FLAG = FieldCompiler(lambda right: _plain(right, boolean, bool, "true or false"))
+FLAG = FieldCompiler(lambda right: _plain(right, ticked, bool, "true or false"))
 DATE = FieldCompiler(_date, ("date",))

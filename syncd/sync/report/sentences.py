@@ -109,6 +109,7 @@ _REMARKS = {
     "emptied": "Many rows have lost a value that they had: is a column not filled?",
     "uniform": "Many rows have the same value in one column: is that column right?",
     "no_status": "Rows have no status, where others have one: are they open?",
+    "revealed": "Jobs that were confidential are so no longer: the name of the employer is shown.",
     "round_count": "The number of rows is round: was the file cut off?",
 }
 _CUT, _FEWER = (

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from syncd.domain import MIN_UNSAID, PlanCounts, Threshold
+from syncd.domain import MAX_REPAID, MIN_UNSAID, PlanCounts, Threshold
 from syncd.store import runs
 from syncd.sync.run.context import FileRun
 from syncd.values import plural
@@ -26,7 +26,8 @@ def warn_of_round_count(this: FileRun, read: int, lacking: int) -> None:
 
 
 def warn_of_values(this: FileRun, tally: PlanCounts) -> None:
-    """Warn of one value for many jobs, of values that many lose, and of rows without a status."""
+    """Warn of one value for many jobs, of values that many lose, and of jobs that are live, or not confidential, for lack of a
+    value."""
     limit = this.feed.config.policy.max_emptied
     for code, numbers, whole, would in (
         ("uniform", tally.uniform, tally.named_active, "active jobs get one and the same"),
@@ -38,3 +39,6 @@ def warn_of_values(this: FileRun, tally: PlanCounts) -> None:
     if 0 < tally.unsaid < MIN_UNSAID:
         detail = "jobs are live by rows without a status, which nearly all jobs of the feed have"
         this.warnings.add_first("no_status", f"{tally.unsaid} {detail}")
+    if tally.revealed and not MAX_REPAID.crossed(tally.revealed, tally.named_active):
+        detail = "confidential no longer: the name of the employer is shown"
+        this.warnings.add_first("revealed", f"{plural(tally.revealed, 'job')} {detail}")

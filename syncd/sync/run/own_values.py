@@ -119,11 +119,11 @@ class _Dates:
 class OwnValues:
     """The changes of the own values of active jobs. ``repaid``: jobs that keep the digits of their pay, in another unit or with
     another decimal point; ``halved``: that have one amount in place of two; ``leaps``: that have far less or far more of the same
-    unit. ``displaced``: jobs that get a place that nobody knows."""
+    unit. ``displaced``: jobs that get a place that nobody knows. ``revealed``: that are no longer confidential."""
 
     def __init__(self) -> None:
         self._changes = [(kind, _Changes()) for kind in _KINDS]
-        self.repaid = self.halved = self.leaps = self.displaced = 0
+        self.repaid = self.halved = self.leaps = self.displaced = self.revealed = 0
         self._dates = _Dates()
 
     def add(self, old: Job, new: Job) -> None:
@@ -136,6 +136,7 @@ class OwnValues:
                 changes.add(before, after)
         if old.close_date and new.close_date and old.close_date != new.close_date:
             self._dates.add(old.close_date, new.close_date)
+        self.revealed += old.confidential and not new.confidential
         if old.locations != new.locations:
             self.displaced += any(not place.id for place in new.locations)
         was, now = old.salary, new.salary
@@ -161,6 +162,7 @@ class OwnValues:
             "uniform": self._uniform(names, jobs, whole=whole),
             "swapped": self._swapped(names),
             "relabelled": self._relabelled(names) if whole else {},
+            "revealed": self.revealed,
             **{member: number for name, member, number in singles if whole and name in names},
         }
 

@@ -111,7 +111,7 @@ def test_what_means_nothing_is_not_a_value(empty):
 
 
 @pytest.mark.parametrize(
-    ("raw", "sent"), [("Oui", True), ("0", False), (1, True), ("maybe", "maybe"), (False, False)]
+    ("raw", "sent"), [("Oui", True), ("0", False), (1, True), ("maybe", "maybe"), (False, False), ("X", True)]
 )
 def test_a_flag_is_read_from_its_words_and_other_words_are_left_to_the_rules(raw, sent):
     assert value("f", {"f": raw}, "confidential") == sent

@@ -1011,6 +1011,29 @@ def test_an_employer_may_have_all_jobs_close_a_day_earlier(board: Board) -> None
         assert outcome(board.deliver(feed, content)) == ("succeeded", None)
 
 
+@pytest.mark.parametrize("form", ["csv", "json", "xml"])
+@pytest.mark.parametrize(
+    ("hidden", "after", "words"),
+    [
+        (6, lambda n: None, "6 of 20 active jobs would be confidential no longer"),
+        (6, lambda n: "yes" if n >= 6 else "no", "6 of 20 active jobs would be confidential no longer"),
+        (3, lambda n: None, ""),
+        (6, lambda n: "oui" if n < 6 else "", None),
+    ],
+)
+def test_jobs_that_would_be_confidential_no_longer_hold_everything(
+    board: Board, form: str, hidden: int, after: Callable[[int], str | None], words: str | None
+) -> None:
+    rows = json.loads(own(1, 20))
+    before = [row | {"hidden": "X" if n < hidden else ""} for n, row in enumerate(rows)]
+    feed = board.feed(MAPPED + '    confidential = "hidden"\n')
+    assert outcome(board.deliver(feed, dump(form, before))) == ("succeeded", None)
+    run = board.deliver(feed, dump(form, [row | {"hidden": after(n)} for n, row in enumerate(rows)]))
+    assert outcome(run) == (("held", "all") if words else ("succeeded", None))
+    assert (words or "") in (run.reason or "")
+    assert [warning.code for warning in board.warnings(run)] == (["revealed"] if words == "" else [])
+
+
 def test_values_that_fewer_rows_than_the_limit_lose_are_a_warning(board: Board) -> None:
     feed = board.feed(MAPPED)
     board.deliver(feed, own(1, 12))
