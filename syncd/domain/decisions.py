@@ -104,8 +104,8 @@ class PlanCounts:
     these, that lose half of it or more, or its end · ``accented``: of the named ones, with an accent in title or description;
     ``bared``: of these, that lose them · ``emptied``: by name in OWN_VALUES, how many more rows lost that value
     than gained it, of the ``compared`` rows whose jobs an earlier file named · ``unfiltered``: rows that the feed left out of the
-    last file, if it leaves none out of this one, and as many are new · ``unsaid``: rows without a status that make a job
-    live, where nearly all jobs of the feed have one · ``uniform``, ``swapped``: by name in
+    last file, if it leaves none out of this one, and as many are new · ``unsaid``: by name in OWN_VALUES, the rows without that
+    value that make a job live, where nearly all jobs of the feed have one · ``uniform``, ``swapped``: by name in
     OWN_VALUES, how many active jobs would get one and the same value in place of many, or the values of other jobs ·
     ``relabelled``: by name in OWN_VALUES, how many would get another of a few values · ``displaced``: active jobs that would
     get a place that nobody knows · ``revealed``: those that would be confidential no longer · ``repaid``: those that would keep
@@ -138,7 +138,7 @@ class PlanCounts:
     compared: int = 0
     emptied: Mapping[str, int] = field(default_factory=dict)
     unfiltered: int = 0
-    unsaid: int = 0
+    unsaid: dict[str, int] = field(default_factory=dict)
     uniform: Mapping[str, int] = field(default_factory=dict)
     swapped: Mapping[str, int] = field(default_factory=dict)
     relabelled: Mapping[str, int] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from syncd.domain.policy import Policy, Threshold
 #: With as many active jobs, of which the file names none, and as many new ones it seems to be that of another feed.
 MIN_UNRELATED = 5
 #: As many rows that the feed left out of the last file, and of this one leaves none out, may be those that are new; as many
-#: without a status, where others have one, may be closed.
+#: without a status or a mark, where others have one, may be closed.
 MIN_UNFILTERED = MIN_UNSAID = 5
 #: More rows with nothing but assumed places hold the file.
 MAX_ASSUMED = Threshold(50, 5)
@@ -101,15 +101,12 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
         what = f"rows would lose a value that they had (a column gone or renamed?): {', '.join(lost)}"
         yield "emptied", _share(most, counts.compared, what, policy.max_emptied)
     if counts.unfiltered >= MIN_UNFILTERED:
-        left_out = (
-            f"[rows] leaves none of the {counts.unfiltered} rows out that it left out of the last file, and"
-        )
+        left_out = f"[rows] left {counts.unfiltered} rows out of the last file, and none of this one, and"
         yield "unfiltered", f"{left_out} {counts.created} jobs are new (a mark gone, or in other words?)"
-    if counts.unsaid >= MIN_UNSAID:
-        yield (
-            "unsaid",
-            f"{counts.unsaid} rows have no status, as nearly all jobs of the feed have, and their jobs would be live",
-        )
+    for what, number in counts.unsaid.items():
+        if number >= MIN_UNSAID:
+            unsaid = f"{number} rows have no {what}, as nearly all jobs of the feed have"
+            yield "unsaid", f"{unsaid}, and their jobs would be live"
     named = set[str]()
     for code, numbers in (
         ("repaid", {"pay": counts.repaid}),

@@ -131,7 +131,7 @@ CHANGEABLE: Mapping[str, str] = {"publishDate": "publish_date", **ATTRIBUTES}
 
 #: The values of a row whose loss the guard notices, as people call them, each with its fields. A row has a value of its own where
 #: the file has one that is not null, and not only the mapping. By the last one ``[rows]`` leaves rows out.
-LEFT_OUT_BY = "what [rows] looks at"
+LEFT_OUT_BY = "mark of [rows]"
 OWN_VALUES: Mapping[str, tuple[str, ...]] = {
     "pay": ("salary",),
     "category": ("categories",),

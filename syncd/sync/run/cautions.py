@@ -36,9 +36,10 @@ def warn_of_values(this: FileRun, tally: PlanCounts) -> None:
         for what, number in numbers.items():
             if MANY_ALIKE.crossed(number, whole) and not limit.crossed(number, whole):
                 this.warnings.add_first(code, f"{number} of {whole} {would} {what}")
-    if 0 < tally.unsaid < MIN_UNSAID:
-        detail = "jobs are live by rows without a status, which nearly all jobs of the feed have"
-        this.warnings.add_first("no_status", f"{tally.unsaid} {detail}")
+    for what, number in tally.unsaid.items():
+        if number < MIN_UNSAID:
+            detail = f"jobs are live by rows without a {what}, which nearly all jobs of the feed have"
+            this.warnings.add_first("no_status", f"{number} {detail}")
     if tally.revealed and not MAX_REPAID.crossed(tally.revealed, tally.named_active):
-        detail = "confidential no longer: the name of the employer is shown"
-        this.warnings.add_first("revealed", f"{plural(tally.revealed, 'job')} {detail}")
+        detail = "active jobs are confidential no longer: the name of the employer is shown"
+        this.warnings.add_first("revealed", f"{tally.revealed} of {tally.named_active} {detail}")

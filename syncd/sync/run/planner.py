@@ -55,7 +55,10 @@ _PAGE = 5000
 #: thread that computes.
 PAUSE_SECONDS = 0.005
 _BITS = tuple(dict.fromkeys(OWN_BITS.values()))
-_DAMAGED, _STATUS = sum(DAMAGE_BITS.values()), OWN_BITS["status"]
+_DAMAGED = sum(DAMAGE_BITS.values())
+#: The values by which a row may say that its job is not live.
+_SAID = {what: OWN_BITS[OWN_VALUES[what][0]] for what in ("status", LEFT_OUT_BY)}
+_SAYING = sum(_SAID.values())
 #: An enumeration takes microseconds to show a member.
 _shown = lru_cache(typed=True)(repr)
 
@@ -83,6 +86,8 @@ class _Planner:
         self._lacking = 0
         #: By bit of OWN_BITS, how many more rows lost that value than gained it.
         self._emptied: Counter[int] = Counter()
+        #: The rows that make a job live, by their values of ``_SAID``.
+        self._made_live: Counter[int] = Counter()
         self._own_values = OwnValues()
         self._new_places: set[str] = set()
         # Whether a job could turn out missing, and a new one could be that job under another referenceId.
@@ -140,8 +145,10 @@ class _Planner:
                 emptied[LEFT_OUT_BY] = tally.compared
             if not tally.filtered and (left_out := runs.last_filtered(tx, feed.id)) <= tally.created:
                 tally.unfiltered = left_out
-        if not (tally.unsaid and feed_jobs.usual(tx, feed.id, _STATUS)):
-            tally.unsaid = 0
+        for what, bit in _SAID.items():
+            number = sum(times for values, times in self._made_live.items() if not values & bit)
+            if number and feed_jobs.usual(tx, feed.id, bit):
+                tally.unsaid[what] = number
         return replace(
             tally,
             emptied=emptied,
@@ -191,8 +198,12 @@ class _Planner:
             if self._on_change is not None and isinstance(decision, Create | Update):
                 self._on_change(planned_change(decided, decision))
                 self._warn_of_new_places(after, row)
-        if after is not None and after.status is Status.ACTIVE and not row.own_values & _STATUS:
-            tally.unsaid += job is None or job.status is not Status.ACTIVE
+        if (
+            after is not None
+            and after.status is Status.ACTIVE
+            and (job is None or job.status is not Status.ACTIVE)
+        ):
+            self._made_live[row.own_values & _SAYING] += 1
         if isinstance(decision, Update) and not self._summary.mended:
             self._own_values.add(decision.before, decision.job)
         if job is None:

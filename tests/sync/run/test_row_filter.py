@@ -88,8 +88,16 @@ def marked(mark: Any, *, last: int = 12, internal: Any = "internal") -> list[dic
         ),
         (marked("external"), marked(None, internal=None), "9 of 9 rows would lose a value that they had"),
         (marked(None), marked(..., internal=...), "any more; 9 of 9 rows would lose a value that they had"),
-        (marked("ext", last=20), marked("E", last=20, internal="I"), "leaves none of the 5 rows out"),
-        (marked(None, last=20), marked(None, last=20, internal=None), "leaves none of the 5 rows out"),
+        (
+            marked("ext", last=20),
+            marked("E", last=20, internal="I"),
+            "left 5 rows out of the last file, and none",
+        ),
+        (
+            marked(None, last=20),
+            marked(None, last=20, internal=None),
+            "left 5 rows out of the last file, and none",
+        ),
         (marked("external"), marked("public"), None),
         (marked("external"), [r for r in marked("external", last=16) if r["kind"] != "internal"], None),
     ],
@@ -105,6 +113,20 @@ def test_marks_of_rows_that_are_gone_or_others_hold_everything(board, form, befo
     if words:  # once that is approved, the next file is like it
         board.importer.approve(run.id, feed)
         assert board.deliver(feed, dump(form, [*after, after[1] | {"id": "new"}])).state == "succeeded"
+
+
+@pytest.mark.parametrize("blank", [3, 5])
+def test_rows_without_a_mark_that_all_others_have_make_no_jobs_live(board, blank):
+    feed = board.feed('[rows]\nskip = { kind = "internal" }\n' + MAPPED)
+    before = marked("external", last=24)
+    board.deliver(feed, before)
+    after = [row | {"kind": None} if n % 4 == 0 and n // 4 < blank else row for n, row in enumerate(before)]
+    run = board.deliver(feed, after)
+    assert run.state == ("held" if blank == 5 else "succeeded"), run.reason
+    if blank == 5:
+        assert "5 rows have no mark of [rows]" in run.reason
+    else:
+        assert [warning.code for warning in board.warnings(run)] == ["no_status"]
 
 
 def test_a_prefix_matches_its_own_text_and_ignores_case_and_accents(board):
