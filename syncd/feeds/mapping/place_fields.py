@@ -29,6 +29,7 @@ from syncd.feeds.mapping.transforms import (
     each_place,
     has_postal_code,
     is_canada,
+    is_country,
     other_province,
     read_place,
     without_region,
@@ -157,7 +158,7 @@ def _finder(right: FieldExpression) -> _Finder:
 
     def foreign(node: Any) -> str | None:
         named = [spelled(value) for value in countries(node)]
-        return named[0] if named and not any(map(is_canada, named)) else None
+        return None if any(map(is_canada, named)) else next(filter(is_country, named), None)
 
     def find(node: Any) -> tuple[list[TidyPlace], str | None]:
         places: list[TidyPlace] = []
@@ -166,10 +167,11 @@ def _finder(right: FieldExpression) -> _Finder:
             named = [spelled(value) for value in countries(part)]
             texts = _texts(source(part))
             canadian = any(map(is_canada, named))
-            if named and not canadian:
-                abroad = abroad or named[0]
+            elsewhere = None if canadian else next(filter(is_country, named), None)
+            if elsewhere is not None:
+                abroad = abroad or elsewhere
                 continue
-            if inherits and not named and (elsewhere := foreign(node)):
+            if inherits and not canadian and (elsewhere := foreign(node)):
                 kept = [text for text in texts if read_place(text).in_canada]
                 abroad = abroad or (elsewhere if len(kept) < len(texts) else None)
                 texts = kept

@@ -59,13 +59,20 @@ _MAGIC = (
 )
 _XML_OPENING = re.compile(rb"<\?xml\s")
 _JSON_OPENING = re.compile(rb"\[\s*\{|\{\s*\"")
-_OPENINGS = ((_XML_OPENING, "the XML declaration"), (_JSON_OPENING, "the first bracket of the JSON"))
+#: The first element of a document that was copied out of a browser, below a sentence of the browser.
+_ROOT_OPENING = re.compile(rb"(?<=\n)<[A-Za-z_][\w.:-]*>\s*<[A-Za-z_!]")
+_OPENINGS = (
+    (_XML_OPENING, "the XML declaration"),
+    (_ROOT_OPENING, "the first element of the XML"),
+    (_JSON_OPENING, "the first bracket of the JSON"),
+)
 #: A first line that a document may have, to be continued on the next: a list of objects in it, or an end that needs more.
 _UNFINISHED = re.compile(rb"\[\s*\{|[\[{,:]\s*\Z")
 #: The begin of a file that cannot be CSV, by its format.
 _UNLIKE_CSV = {"XML": re.compile(rb"<\?xml\s|<[A-Za-z_!][^<>,;\t|]*>\s*<"), "JSON": _JSON_OPENING}
 #: Text that may precede an opening on the first line of a file that is not CSV: for JSON also "for(;;);".
 _NO_COLUMNS = re.compile(rb"[^\n,;\t|\"]*\Z|[^\n\"]*[;=(]\s*\Z")
+_DELIMITERS = re.compile(rb"[,;\t|\"]")
 #: The most bytes before the end of an opening with other text before it.
 _MAX_BANNER = 4096
 #: The bytes that show the kind of a file.
@@ -158,7 +165,7 @@ def _detect(head: bytes, *, recover: bool) -> Format:
         at = _begins_late(head, opening)
         if at is None:
             continue
-        if recover and opening is _XML_OPENING:
+        if recover and opening is not _JSON_OPENING:
             return "xml"
         line = head.count(b"\n", 0, at) + 1
         raise FeedError("not_well_formed", f"there is text before {what}", line=line)
@@ -171,6 +178,8 @@ def _begins_late(head: bytes, opening: re.Pattern[bytes]) -> int | None:
     for match in opening.finditer(head, 0, _MAX_BANNER):
         before = head[: match.start()]
         begins_line = before.rpartition(b"\n")[2].strip() == b"" and before.count(b'"') % 2 == 0
+        if opening is _ROOT_OPENING:  # the text of a cell may begin so
+            begins_line = not _DELIMITERS.search(before)
         if begins_line or _NO_COLUMNS.match(before):
             return match.start()
     return None

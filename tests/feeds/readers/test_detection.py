@@ -160,6 +160,7 @@ def test_a_file_of_another_format_than_the_feed_says_is_named(data, form, words)
         ("[id],title\n1,Cook\n", ReadSpec(format="csv")),
         ("{id},title\n1,Cook\n", ReadSpec(format="csv")),
         ('junk <?xml version="1.0"?><jobs><job/></jobs>', ReadSpec(format="xml", recover=True)),
+        ("This file has no style.\n<jobs>\n<job><id>1</id></job></jobs>", ReadSpec(recover=True)),
     ],
 )
 def test_a_file_that_may_be_of_the_format_is_read(text, spec):
@@ -175,6 +176,7 @@ def test_a_file_that_may_be_of_the_format_is_read(text, spec):
         '"<?xml"|id\nx|1\n',
         'id,text\n1,"[{""a"": 1}]"\n',
         'id,text\n1,{"a": 1}\n',
+        "text;id\n<p><b>Cook</b></p>;1\n",
     ],
 )
 def test_the_opening_of_another_format_in_a_cell_leaves_a_csv_a_csv(text):
@@ -192,6 +194,7 @@ def test_the_opening_of_another_format_in_a_cell_leaves_a_csv_a_csv(text):
         ('Warning: fopen(a, b) failed on line 3\n[\n {"id": "1"}]', 2, "JSON"),
         ('Warning: fopen(a, b) failed on line 3\n<?xml version="1.0"?><jobs/>', 2, "XML"),
         ('This file has no style.<?xml version="1.0"?><jobs/>', 1, "XML"),
+        ("\nThis file has no style.\n<jobs>\n<job/></jobs>", 3, "XML"),
     ],
 )
 def test_text_before_the_first_bracket_is_an_error_that_says_where(text, line, what):

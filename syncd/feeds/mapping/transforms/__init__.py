@@ -9,6 +9,7 @@ from syncd.feeds.mapping.transforms.places import (
     TidyPlace,
     has_postal_code,
     is_canada,
+    is_country,
     other_province,
     read_place,
     without_region,

@@ -55,6 +55,10 @@ _NOWHERE = re.compile(
     r"|cities|sites?|lieux|villes|endroits|canada|can|to be determined|tbd|tba|a determiner"
     r"|undefined|null|none|n/a|unspecified|not specified|non specifie|object object)\b|[\W_\d])+\Z"
 )
+_NO_COUNTRY = re.compile(
+    r"(?:[\W_]|\b(?:no country|none|not|non|specified|specifie|unspecified|applicable|unknown|inconnu|tbd|tba"
+    r"|to be determined|select|choose|country|pays)\b)+\Z"
+)
 _CODE_FIRST = re.compile(
     rf"(?:(?:CA|CAN|Canada)\s*[-,/>.]\s*)?({_CODES})\s*[-,/>.]\s*(?=[^\W\d])(.+)\Z", re.DOTALL
 )
@@ -97,6 +101,11 @@ def is_canada(country: str) -> bool:
     return name in _CANADA or (
         name != "" and all(word in _CANADA for word in re.findall(r"\w+", name) or [name])
     )
+
+
+def is_country(text: str) -> bool:
+    """Return whether a text may name a country, unlike "-" and "Not specified"."""
+    return _NO_COUNTRY.match(fold(text)) is None
 
 
 def is_nowhere(text: str) -> bool:

@@ -303,7 +303,9 @@ class LenientXmlReader(XmlReader):
 
     def _document_start(self, head: bytes) -> int:
         start = super()._document_start(head)
-        return start if head.startswith(b"<", start) else max(start, head.find(b"<?xml", 0, _MAX_BANNER))
+        if head.startswith(b"<", start):
+            return start
+        return max(start, head.find(b"<?xml", 0, _MAX_BANNER), head.find(b"\n<", 0, _MAX_BANNER) + 1)
 
     def _loose(self, data: bytes) -> Iterator[Record]:
         at = 0
