@@ -117,6 +117,8 @@ def clean(text: str) -> tuple[str, tuple[str, ...]]:
         return result, ("control characters removed", *done)
     bare = _CDATA.sub("", text) if "![CDATA[" in text or text.endswith(("]]>", "]]&gt;")) else text
     result, done = _clean(bare)
+    if result.endswith("]]&gt;"):  # the text behind the mark is gone
+        result, _ = clean(result)
     return result, done if bare == text else ("CDATA marks removed", *done)
 
 

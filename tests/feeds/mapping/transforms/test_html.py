@@ -95,6 +95,7 @@ CASES = {
     "bare items get a list": ("<li class=x>a<li>b", "<ul><li>a</li><li>b</li></ul>"),
     "bare items that the API would take": ("<p>a</p><li>b</li>", "<p>a</p><ul><li>b</li></ul>"),
     "marks of CDATA": ("<![CDATA[<p>a</p>]]>", "<p>a</p>"),
+    "a mark of CDATA before what goes": ("<b class=x>a</b>]]><p>", "<b>a</b>"),
     "escaped marks of CDATA": ("&lt;![CDATA[<p>a</p>]]&gt;", "<p>a</p>"),
     "the end of CDATA": ("<p>a</p>]]>", "<p>a</p>"),
     "empty cells": ("<table><tr><td>a</td><td></td><td> </td></tr></table>", "<div><p>a</p></div>"),
