@@ -18,7 +18,7 @@ from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.columns import ColumnSearch, Guess
 from syncd.feeds.drafting.draft_text import YEARLY_ABOVE, DraftPlan, Findings, render
 from syncd.feeds.drafting.guessing import OF_PROGRAMS, guess_fields, repeated_reference
-from syncd.feeds.drafting.left_out import doubts_of
+from syncd.feeds.drafting.left_out import doubts_of, doubts_of_close_date
 from syncd.feeds.drafting.structured_guesses import guess_status
 from syncd.feeds.drafting.survey import RECORDS, Paging, Survey, paging_of, survey_file
 from syncd.feeds.mapping import (
@@ -212,6 +212,8 @@ class Drafter:
             doubts.append(
                 f"the title says in {plural(best.not_open, 'record')} that it is not open, and these would go in"
             )
+        if not best.own["closeDate"]:
+            doubts += doubts_of_close_date(self._findings.columns)
         doubts += doubts_of(self._findings.columns, self._findings.today)
         doubts += [
             f"{plural(count, 'more record')} at {place} would not be read"

@@ -19,6 +19,7 @@ from syncd.feeds.drafting.columns import (
     unwrapped,
 )
 from syncd.feeds.mapping import flag_statuses, status_word
+from syncd.feeds.mapping.transforms import says_no_date
 from syncd.feeds.text import ticked, words_of
 from syncd.values import plural
 
@@ -117,6 +118,19 @@ def doubts_of(columns: ColumnSearch, today: str) -> list[str]:
             doubts.append(
                 f"{column.selector} has no value in {plural(blank, 'record')}, and these would go in"
             )
+    return doubts
+
+
+def doubts_of_close_date(columns: ColumnSearch) -> list[str]:
+    """Return a doubt about each column that is named after the close date and has other texts, for a draft that reads none."""
+    doubts = []
+    for column in columns.named("closeDate", lambda c: True):
+        texts = (text for text in (*column.samples, *column.few) if not says_no_date(text))
+        odd = [
+            text for text in texts if not any(kind.startswith(("date", "serial")) for kind in kinds_of(text))
+        ]
+        if odd:
+            doubts.append(f'{column.selector} is not read as a close date, as it has "{odd[0][:60]}"')
     return doubts
 
 

@@ -135,6 +135,21 @@ def test_years_of_two_digits_are_those_nearest_to_today(dates: list[str], date: 
     assert jobs_in(path)[0].get("closeDate") == date
 
 
+@pytest.mark.parametrize(
+    ("dates", "odd"),
+    [
+        (["2027-01-15 (extended)", "2027-02-03", "2027-01-31"], "2027-01-15 (extended)"),
+        (["2027-01-15", "Open until filled", "2027-02-03 à 16h00"], None),
+        (["Open until filled", "Jusqu'à comblement", ""], None),
+    ],
+)
+def test_a_close_date_that_is_not_read_is_named(dates: list[str], odd: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "feed"
+    path.write_text(json.dumps([clerk(n) | {"closingDate": day} for n, day in enumerate(dates)]))
+    doubt = f'closingDate is not read as a close date, as it has "{odd}"'
+    assert drafted(path).remarks == ((doubt,) if odd else ())
+
+
 def test_pay_that_is_not_shown_hides_no_job(tmp_path: Path) -> None:
     path = tmp_path / "feed"
     path.write_text(json.dumps([clerk(n) | {"salary": {"min": 20, "display": False}} for n in range(6)]))

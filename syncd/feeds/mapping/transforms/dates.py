@@ -25,7 +25,7 @@ from syncd.feeds.text import spelled
 Parse = Callable[[str], date | None]
 
 #: A date of XML may have an offset ("2026-12-31-08:00"): it is that date.
-_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?=[T ]\d|(?:Z|[+-]\d\d:\d\d)?\Z)", re.ASCII)
+_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?=(?:T| (?:(?:à|at) )?)\d|(?:Z|[+-]\d\d:\d\d)?\Z)", re.ASCII)
 #: The basic format of ISO 8601. Other numbers of eight digits are not dates.
 _ISO_BASIC = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?=T\d|\Z)", re.ASCII)
 #: An instant in the JSON of Microsoft: milliseconds since 1970, and the offset of the place where it was written.
