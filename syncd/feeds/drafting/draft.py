@@ -275,6 +275,11 @@ class Drafter:
             if trial.own[name] and not plain.own[name]:
                 return True
             known = trial.known[name]
+            several = (
+                name == "positionType" and len(guess.columns) > 1 and trial.known[name] >= plain.known[name]
+            )
+            if several and self._leaves(guess, plain):
+                return True
             if name == "positionType":  # beside a known type the words of another column may be unknown
                 known = max(known, int(plain.read * max(c.share("position") for c in guess.columns)))
             return trial.good > plain.good or known > plain.known[name] + plain.read * _LEAST_GAIN
@@ -291,6 +296,11 @@ class Drafter:
             return name in mapped and not plain.filled[ROUTING_FIELD] and guess.share > 0.2
         filled = plain.filled[name]
         return filled * 2 < plain.read and guess.share * plain.read > filled + 0.2 * plain.read
+
+    def _leaves(self, guess: Guess, plain: Trial) -> bool:
+        """Return whether the plan does not read a column of the guess: the hours alone make a temporary job permanent."""
+        mapping = self._load(render(self._findings, plain.plan, {})).mapping
+        return bool(mapping.unused([column.selector for column in guess.columns], self._survey.format))
 
     def _is_coded(self, name: str) -> bool:
         """Return whether a preset would take the numbers of the file's system for ids of the catalogue."""

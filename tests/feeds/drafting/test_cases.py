@@ -202,6 +202,17 @@ def test_a_title_that_says_that_the_posting_is_not_open_is_named(
     assert drafted(path).remarks == ()
 
 
+def test_a_preset_does_not_read_the_hours_without_the_kind_of_contract(tmp_path: Path) -> None:
+    kinds = ("Permanent", "Temporary", "Seasonal")
+    more = {"url": "https://acme.example/1", "category": "Retail", "jobtype": "Full Time"}
+    jobs = [clerk(n) | more | {"Contract": kind} for n, kind in enumerate(kinds)]
+    for content in each_format(jobs):
+        path = tmp_path / "feed"
+        path.write_text(content)
+        types = [job["positionType"]["id"] for job in jobs_in(path)]
+        assert types == [1, 4, 4], content[:20]
+
+
 def test_a_file_without_a_header_is_named(tmp_path: Path) -> None:
     rows = [f"A{n},Cook,Cooks for ninety guests.,https://acme.example/{n},2027-03-0{n}" for n in range(1, 6)]
     path = tmp_path / "feed"
