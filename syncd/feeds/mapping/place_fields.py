@@ -26,6 +26,7 @@ from syncd.feeds.mapping.sources import (
 from syncd.feeds.mapping.transforms import (
     TidyPlace,
     each_city,
+    each_known,
     each_place,
     has_postal_code,
     is_canada,
@@ -179,6 +180,7 @@ def _finder(right: FieldExpression) -> _Finder:
                 beside = [spelled(value) for value in provinces(part)]
                 codes = [spelled(code) for code in postal(part)]
                 placed = canadian or vouched or any(map(has_postal_code, codes))
+                texts = [name for text in texts for name in (each_known(text) if placed else (text,))]
                 city = without_region if placed or any(map(province_code, beside)) else str
                 province = next(
                     filter(province_code, beside), beside[0] if beside else None

@@ -52,6 +52,20 @@ def test_a_postal_code_says_which_place_of_a_name_it_is() -> None:
 
 
 @pytest.mark.parametrize(
+    ("country", "places"),
+    [("CA", ["Calgary", "Edmonton", "Red Deer"]), ("", ["Calgary, Edmonton, Red Deer"])],
+)
+def test_cities_alone_are_several_places_in_a_record_that_says_canada(
+    country: str, places: list[str]
+) -> None:
+    fields = {"referenceId": "id", "locations": {"from": "city", "country": "country"}}
+    item = {"id": "1", "city": "Calgary, Edmonton, Red Deer", "country": country}
+    body = Mapping(CATALOGUE, fields).row(Record(1, 1, b"", item)).body
+    assert body is not None
+    assert body["locations"] == [{"description": place} for place in places]
+
+
+@pytest.mark.parametrize(
     ("more", "places"),
     [
         ({"country": "CA"}, "Ottawa"),

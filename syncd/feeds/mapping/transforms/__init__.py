@@ -4,7 +4,7 @@ from syncd.feeds.mapping.transforms import money
 from syncd.feeds.mapping.transforms.dates import compile_dates, is_null_date, readings, says_no_date
 from syncd.feeds.mapping.transforms.hours import full_or_part, unit_of, with_unit
 from syncd.feeds.mapping.transforms.html import clean, paragraphs, text_behind, unescaped, without_tags
-from syncd.feeds.mapping.transforms.place_lists import each_city, each_place
+from syncd.feeds.mapping.transforms.place_lists import each_city, each_known, each_place
 from syncd.feeds.mapping.transforms.places import (
     TidyPlace,
     has_postal_code,

@@ -55,6 +55,12 @@ def _list_of_places(text: str) -> tuple[str, ...]:
     return (text,)
 
 
+def each_known(text: str) -> tuple[str, ...]:
+    """Return the cities of "Calgary, Edmonton, Red Deer", for a record that says Canada elsewhere; else ``text`` alone."""
+    names = tuple(name.strip() for name in text.split(","))
+    return names if len(names) > 2 and all(map(_is_place, names)) else (text,)
+
+
 def _across_a_border(text: str) -> tuple[str, ...]:
     """Return the places of "Ottawa-Gatineau, ON/QC", each with the province that has it; none if that is not the form."""
     cities, comma, provinces = text.rpartition(",")
