@@ -62,7 +62,7 @@ _NOTE = re.compile(r"\s*\([^()]*\)")
 #: Last steps that only wrap a value: of MongoDB (``closing.$date.$numberLong``), of Firestore and DynamoDB, of programs that
 #: turn XML into JSON, of WordPress.
 _WRAPPERS = re.compile(
-    r"(?<=.)(?:[./@](?:\$\w+|[#_]+(?:text|cdata)|rendered|(?:boolean|double|integer|string|timestamp)Value|BOOL|[NS]))+\Z"
+    r"(?<=.)(?:[./@](?:\$\w+|[#_]+(?:text|cdata)|rendered|(?:boolean|double|integer|string|timestamp)Value|_seconds|BOOL|[NS]))+\Z"
 )
 #: Words that change nothing: "titre du poste" is "titreposte".
 _EMPTY = frozenset("a au aux d de des du l la le les of the for your our".split())

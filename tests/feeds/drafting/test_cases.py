@@ -150,6 +150,12 @@ def test_a_close_date_that_is_not_read_is_named(dates: list[str], odd: str | Non
     assert drafted(path).remarks == ((doubt,) if odd else ())
 
 
+def test_seconds_of_firestore_are_a_close_date(tmp_path: Path) -> None:
+    path = tmp_path / "feed"
+    path.write_text(json.dumps([clerk(n) | {"expiresAt": {"_seconds": 1805169599}} for n in range(3)]))
+    assert jobs_in(path)[0].get("closeDate") == "2027-03-15"
+
+
 def test_pay_that_is_not_shown_hides_no_job(tmp_path: Path) -> None:
     path = tmp_path / "feed"
     path.write_text(json.dumps([clerk(n) | {"salary": {"min": 20, "display": False}} for n in range(6)]))
