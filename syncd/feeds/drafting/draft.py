@@ -17,7 +17,7 @@ from syncd.errors import ConfigError, FeedError, Invalid, Problem
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.columns import ColumnSearch, Guess
 from syncd.feeds.drafting.draft_text import YEARLY_ABOVE, DraftPlan, Findings, render
-from syncd.feeds.drafting.guessing import OF_PROGRAMS, guess_fields, repeated_reference
+from syncd.feeds.drafting.guessing import OF_PROGRAMS, guess_fields, is_cut, repeated_reference
 from syncd.feeds.drafting.left_out import doubts_of, doubts_of_close_date
 from syncd.feeds.drafting.structured_guesses import guess_status
 from syncd.feeds.drafting.survey import RECORDS, Paging, Survey, paging_of, survey_file
@@ -79,7 +79,8 @@ class Trial:
     ``elsewhere`` those that differ from it in their places alone; ``derived`` those whose
     referenceId is derived; ``yearly`` those with pay of tens of thousands without a
     period; ``assumed`` counts the places that nothing says are in Canada, ``not_open`` the titles that say
-    that the posting is not open. ``failure`` says why it could not be read."""
+    that the posting is not open, ``cut`` the descriptions that are the beginning of
+    longer ones. ``failure`` says why it could not be read."""
 
     plan: DraftPlan
     read: int = 0
@@ -87,6 +88,7 @@ class Trial:
     good: int = 0
     assumed: int = 0
     not_open: int = 0
+    cut: int = 0
     long_references: int = 0
     filled: Counter[str] = field(default_factory=Counter)
     own: Counter[str] = field(default_factory=Counter)
@@ -123,6 +125,7 @@ class Trial:
         whole = all(body.get(name) is not None or name in faulty for name in _COMPARED)
         self.pages.update([page_at(str(body[URL_FIELD]))] if body.get(URL_FIELD) else ())
         self.good += whole and not bad - {"status", "referenceId"}
+        self.cut += is_cut(str(body.get("description")))
         reference = row.reference_id or ""
         self.long_references += len(reference) > FIELD["referenceId"].most
         marks = {name: hash(str(value)) for name, value in body.items()}
@@ -294,6 +297,11 @@ class Drafter:
                 return True
         if name in _ADDRESSES:
             return name in mapped and not plain.filled[ROUTING_FIELD] and guess.share > 0.2
+        if (
+            name == "description" and plain.cut * 2 > plain.read
+        ):  # an excerpt, where the guess has the whole text
+            trial = self._try(replace(plain.plan, fields={name: guess}))
+            return trial.good >= plain.good and trial.cut < plain.cut
         filled = plain.filled[name]
         return filled * 2 < plain.read and guess.share * plain.read > filled + 0.2 * plain.read
 

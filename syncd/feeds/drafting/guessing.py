@@ -33,6 +33,7 @@ _TITLE = re.compile(r"titl|titre|poste|posit|role|job|name|nom|emploi|intitul")
 _NEVER_TITLES = ("description", "city", "province", "country", "location", "company")
 #: The end of a path to a text for people, which does not identify a job.
 _LABEL = re.compile(r"[./@](?:label|name|text|descriptor|short_?name|display_?name)\Z", re.IGNORECASE)
+_CUT = re.compile(r"(?:\.\.\.|\u2026|&hellip;|&#8230;)[\])]?\s*(?:</\w+>\s*)*\Z")
 #: Words of columns with the hours of a job.
 _HOURS = re.compile(r"time|temps|hour|horaire|schedule|regime|partiel")
 #: Words of a name, and the meanings of letters in such a column.
@@ -165,9 +166,14 @@ def _guess_title(columns: ColumnSearch) -> Guess | None:
     return columns.guess("title", titles, source, why)
 
 
+def is_cut(text: str) -> bool:
+    """Return whether a text is the beginning of a longer one: "Prepares lunch and…"."""
+    return _CUT.search(text[-_MIN_SENTENCE * 2 :]) is not None
+
+
 def _guess_description(columns: ColumnSearch) -> Guess | None:
     def fits(column: Column) -> bool:
-        long = column.average > 40 or column.share("html") > 0.3
+        long = (column.average > 40 or column.share("html") > 0.3) and not all(map(is_cut, column.samples))
         return long and column.share("url", "path", "email", "number") < 0.5
 
     def looks(column: Column) -> bool:
@@ -180,7 +186,7 @@ def _guess_description(columns: ColumnSearch) -> Guess | None:
     if not texts:
         texts = columns.alike("description", looks, lambda c: (-c.average,))
         why = "by its values: the longest texts"
-    if not texts:  # short texts under a name that has other uses, too
+    if not texts:  # texts that are cut, or short ones under a name that has other uses, too
         texts, why = columns.named("description", lambda c: c.average > _MIN_SENTENCE), "by its name"
     if not texts:
         return None

@@ -219,6 +219,17 @@ def test_a_preset_does_not_read_the_hours_without_the_kind_of_contract(tmp_path:
         assert types == [1, 4, 4], content[:20]
 
 
+@pytest.mark.parametrize("end", ["...", "…", " […]"])
+def test_a_whole_text_goes_before_its_beginning(end: str, tmp_path: Path) -> None:
+    text = "Serves customers, answers the phone and keeps the files of the office in order."
+    more = {"url": "https://acme.example/1", "description": text[:50] + end, "category": "Retail"}
+    jobs = [clerk(n) | more | {"fullDescription": f"{text} {n}"} for n in range(3)]
+    for content in each_format(jobs):
+        path = tmp_path / "feed"
+        path.write_text(content)
+        assert jobs_in(path)[0]["description"] == f"{text} 0"
+
+
 def test_a_file_without_a_header_is_named(tmp_path: Path) -> None:
     rows = [f"A{n},Cook,Cooks for ninety guests.,https://acme.example/{n},2027-03-0{n}" for n in range(1, 6)]
     path = tmp_path / "feed"
