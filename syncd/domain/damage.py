@@ -70,10 +70,12 @@ _FAULT = re.compile(
     r"|\bat [\w.<>]+\(.{0,100}?\) in [^<\n]{1,200}:line \d|Traceback \(most recent call last\):",
     re.DOTALL,
 )
-#: A host that the public does not reach.
+#: A host that the public does not reach, or that of a test system: ``acme-uat.ats.example``, ``staging.acme.example``.
 _NO_HOST = re.compile(
     r"https?://(?:[^/?#@]*@)?(?:localhost|127(?:\.\d+){3}|10(?:\.\d+){3}|192\.168\.\d+\.\d+|172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+"
-    r"|0\.0\.0\.0|\[::1\]|[a-z0-9-]+|[^/?#:]+\.(?:local|localhost|localdomain|internal|intranet|lan|corp))(?=[:/?#]|$)",
+    r"|0\.0\.0\.0|\[::1\]|[a-z0-9-]+|(?:[^/?#:@]*[.-])?(?:staging|stg|uat|preprod|sandbox)\d*\.[^/?#:.]+\.[^/?#:]+"
+    r"|[^/?#:@]*-(?:dev|impl|qa|test)\d*\.[^/?#:.]+\.[^/?#:]+"
+    r"|[^/?#:]+\.(?:local|localhost|localdomain|internal|intranet|lan|corp))(?=[:/?#]|$)",
     re.IGNORECASE,
 )
 #: The place of an id that was not filled in.

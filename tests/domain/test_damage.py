@@ -147,6 +147,8 @@ def test_a_tag_is_damage_in_a_title_alone(text):
 @pytest.mark.parametrize(
     "url",
     [
+        "https://staging.acme.example/1", "https://acme-uat.ats.example/1", "https://jobs.uat2.acme.example/1",
+        "https://abcd-test.fa.hcm.example/1", "https://acme.wd5-impl.ats.example/1",
         "http://localhost/jobs/1", "http://intranet/1", "http://ats01:8080/1", "https://ats.acme.corp/1",
         "https://127.0.0.1:8080/1", "http://10.1.2.3/1", "https://172.16.0.9", "http://hr.acme.local/1?a=b",
         "https://[::1]/1", "https://acme.example/jobs/undefined", "https://acme.example/null/apply", "https://acme.example/?job=undefined",
@@ -162,6 +164,8 @@ def test_an_address_that_the_public_does_not_reach_is_damaged(url):
 @pytest.mark.parametrize(
     "url",
     [
+        "https://sandbox.example/1", "https://jobs.sandbox.example.", "https://uat.example", "https://stage.acme.example/1",
+        "https://testing.acme.example/1", "https://qa.acme.example/1", "https://home-staging-pros.example/1",
         "https://jobs.local.example/1", "https://localhost.example/1", "https://10.example/1", "https://8.8.8.8/1",
         "https://172.32.0.1/1", "https://acme.example/jobs/nullarbor-cook", "https://acme.example/?next=null",
         "https://acme.example/?id=%7B3F2504E0-4F89%7D", "https://acme.example/a%20%5Bb%5D", "http://acme.example/localhost",
