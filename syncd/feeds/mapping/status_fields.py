@@ -62,7 +62,7 @@ _FILLERS = _NOUNS | frozenset("flag y n o oui non yes no bool boolean value".spl
 _SET_APART = re.compile(r"[()\[\]{}*|:/!]|(?:^|\s)[-\u2013\u2014]+|[-\u2013\u2014]+(?:\s|$)")
 _NOTES_OF_TITLES = frozenset(
     "filled closed pourvu pourvue comble comblee ferme fermee annule annulee cancelled canceled expired draft brouillon on en do"
-    " ne no not internal interne employees employes".split()
+    " ne no not internal interne employees employes expire expiree termine terminee clos".split()
 )
 #: The longest text that is compared.
 _MAX_TEXT = 100

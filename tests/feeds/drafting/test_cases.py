@@ -187,7 +187,13 @@ def test_records_that_stand_elsewhere_are_named(tmp_path: Path) -> None:
         ),
         *(
             (title, False)
-            for title in ("Cook *CLOSED*", "Commis (fermé)", "Cook (Internal only)", "Do not post - Cook")
+            for title in (
+                "Cook *CLOSED*",
+                "Commis (fermé)",
+                "Affichage terminé - Commis",
+                "Cook (Internal only)",
+                "Do not post - Cook",
+            )
         ),
         *(
             (title, True)
