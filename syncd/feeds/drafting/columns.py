@@ -64,15 +64,12 @@ _NOTE = re.compile(r"\s*\([^()]*\)")
 _WRAPPERS = re.compile(
     r"(?<=.)(?:[./@](?:\$\w+|[#_]+(?:text|cdata)|rendered|(?:boolean|double|integer|string|timestamp)Value|_seconds|BOOL|[NS]))+\Z"
 )
+#: The value of a property of Notion (``properties.Type.select.name``).
+_PROPERTY = re.compile(
+    r"\b(properties\.[^.]+)\.(?:\w+\.(?:plain_text|name|start)|checkbox|email|number|url|formula\.\w+)\Z"
+)
 #: Words that change nothing: "titre du poste" is "titreposte".
 _EMPTY = frozenset("a au aux d de des du l la le les of the for your our".split())
-#: The begin or the end of the name of an id ("annonce" has a "no" in it, too).
-ID_LIKE = re.compile(
-    r"(?:id|ref|num|code|key)|no(?:dossier|offre|poste|emploi|annonce|concours|affichage|avis|job|posting|position)"
-    r"|.*(?:id|ref|num|number|code|key|no)\Z"
-)
-#: Names of which even a short text is a description.
-SURELY_DESCRIPTION = ("description", "jobdescription", "descriptionposte")
 
 
 def comparable(name: str) -> str:
@@ -209,7 +206,7 @@ class Column:
 
 def unwrapped(selector: str) -> str:
     """Return a selector without last steps that only wrap the value."""
-    return _WRAPPERS.sub("", selector)
+    return _WRAPPERS.sub("", _PROPERTY.sub(r"\1", selector))
 
 
 @lru_cache(maxsize=1024)
@@ -218,7 +215,7 @@ def _last_steps(selector: str) -> tuple[str, str]:
     before it (``department.label``) counts as that one. An unknown name counts without a note in brackets ("Category
     (required)"), else without words for a posting (``_job_expires``, "External Apply URL")."""
     selector = _name_in(selector)
-    steps = [step for step in re.split(r"[./@\[\]\"]+", selector) if step and step != "_source"]
+    steps = [step for step in re.split(r"[./@\[\]\"]+|\s:\s", selector) if step and step != "_source"]
     names = [comparable(step) for step in steps] or [""]
     last, both = names[-1], "".join(names[-2:])
     is_value = len(names) > 1 and last in _VALUES
@@ -304,7 +301,7 @@ def _kinds_of_short(text: str) -> frozenset[str]:
 
 
 def _dates(text: str) -> set[str]:
-    if len(text) > 60 or not any(char.isdigit() for char in text):
+    if len(text) > 100 or not any(char.isdigit() for char in text):
         return set()
     if _NOT_A_DATE.match(text):
         name = _SERIALS.get(len(text.partition(".")[0]))

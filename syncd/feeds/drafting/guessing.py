@@ -9,8 +9,6 @@ from dataclasses import replace
 from syncd.domain import FIELD, name_key
 from syncd.feeds.drafting.columns import (
     DATE_KINDS,
-    ID_LIKE,
-    SURELY_DESCRIPTION,
     Column,
     ColumnSearch,
     Guess,
@@ -26,6 +24,13 @@ from syncd.feeds.mapping import EMAIL_FIELD, URL_FIELD, flag_positions
 from syncd.feeds.mapping.transforms import unit_of
 from syncd.feeds.text import words_of
 
+#: The begin or the end of the name of an id ("annonce" has a "no" in it, too).
+_ID_LIKE = re.compile(
+    r"(?:id|ref|num|code|key)|no(?:dossier|offre|poste|emploi|annonce|concours|affichage|avis|job|posting|position)"
+    r"|.*(?:id|ref|num|number|code|key|no)\Z"
+)
+#: Names of which even a short text is a description.
+_SURELY_DESCRIPTION = ("description", "jobdescription", "descriptionposte")
 #: The average lengths of a title, of a description and of a sentence, in characters.
 _MAX_TITLE, _MIN_DESCRIPTION, _MIN_SENTENCE = 200, 70, 15
 _TITLE = re.compile(r"titl|titre|poste|posit|role|job|name|nom|emploi|intitul")
@@ -85,7 +90,7 @@ def _guess_reference(columns: ColumnSearch) -> Guess | None:
         return _is_short(column) and not _LABEL.search(column.selector) and columns.is_unique(column)
 
     def looks(column: Column) -> bool:
-        short = column.average <= 40 and ID_LIKE.match(column.name) is not None
+        short = column.average <= 40 and _ID_LIKE.match(column.name) is not None
         return short and usable(column) and column.filled == columns.records > 1
 
     ids, why = columns.find("referenceId", usable, looks, lambda c: (c.longest,), "short")
@@ -143,7 +148,7 @@ def _guess_derived(columns: ColumnSearch) -> Guess | None:
 
 def _guess_title(columns: ColumnSearch) -> Guess | None:
     def fits(column: Column) -> bool:
-        plain = column.share("url", "email", "number", "money") < 0.5
+        plain = column.share("url", "email", "number", "money", "position", "status", "province") < 0.5
         plain = plain and (column.share("html") < 0.5 or column.average < _MIN_DESCRIPTION)
         return column.average < _MAX_TITLE and plain and column.share(*DATE_KINDS) < 0.5
 
@@ -182,7 +187,7 @@ def _guess_description(columns: ColumnSearch) -> Guess | None:
 
     texts, why = columns.named("description", fits), "by its name"
     if not texts:
-        texts = [c for c in columns.all if c.name in SURELY_DESCRIPTION and not c.share("url", "email")][:1]
+        texts = [c for c in columns.all if c.name in _SURELY_DESCRIPTION and not c.share("url", "email")][:1]
     if not texts:
         texts = columns.alike("description", looks, lambda c: (-c.average,))
         why = "by its values: the longest texts"
