@@ -60,9 +60,10 @@ _NUMBER_OF_SEVERAL = re.compile(r"(?<=.)\[\d+\]\Z")
 _FACET = re.compile(r"\[@?[^\[\]=]+=\"?([^\[\]\"]+)\"?\][^\[\]]*\Z")
 _NOTE = re.compile(r"\s*\([^()]*\)")
 #: Last steps that only wrap a value: of MongoDB (``closing.$date.$numberLong``), of Firestore and DynamoDB, of programs that
-#: turn XML into JSON, of WordPress.
+#: turn XML into JSON, of WordPress; and the end of a name of Salesforce (``Job_Title__c``).
 _WRAPPERS = re.compile(
-    r"(?<=.)(?:[./@](?:\$\w+|[#_]+(?:text|cdata)|rendered|(?:boolean|double|integer|string|timestamp)Value|_seconds|BOOL|[NS]))+\Z"
+    r"(?<=.)(?:[./@](?:\$\w+|[#_]+(?:text|cdata)|rendered|(?:boolean|double|integer|string|timestamp)Value|_seconds|BOOL|[NS])"
+    r"|__p?[cr])+\Z"
 )
 #: The value of a property of Notion (``properties.Type.select.name``).
 _PROPERTY = re.compile(

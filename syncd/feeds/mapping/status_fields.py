@@ -56,7 +56,7 @@ _NOUNS = frozenset(
     "is has been currently est job position posting poste offre annonce requisition vacancy opening competition emploi concours"
     " affichage recrutement dotation process processus le la l the this still toujours already deja encore".split()
 )
-_FILLERS = _NOUNS | frozenset("flag y n o oui non yes no bool boolean value checkbox".split())
+_FILLERS = _NOUNS | frozenset("flag y n o oui non yes no bool boolean value checkbox c".split())
 #: The marks around a note in a title ("Cook (FILLED)", "POURVU - Cuisinier"), and the first words of such notes. "Clerk - Frozen"
 #: and "Aide - Ferme" have none.
 _SET_APART = re.compile(r"[()\[\]{}*|:/!]|(?:^|\s)[-\u2013\u2014]+|[-\u2013\u2014]+(?:\s|$)")
