@@ -779,3 +779,10 @@ def test_a_column_of_units_that_is_named_after_pay_has_its_period(unit: str, tmp
     pay = {"Min pay rate": "22", "Max pay rate": "25"}
     salary = fields_of(tmp_path, clerks(unit, ["Hour", "Hourly"], **pay))["salary"]
     assert salary == {"amount": "Min pay rate", "maxAmount": "Max pay rate", "period": unit}
+
+
+@pytest.mark.parametrize("name", ["Created by", "Hiring manager email", "Courriel du gestionnaire"])
+def test_the_mailbox_of_somebody_of_the_house_is_not_where_to_apply(name: str, tmp_path: Path) -> None:
+    draft = draft_of(tmp_path, clerks(name, ["a.lee@acme.example", "k.roy@acme.example"]))
+    assert "applicationEmail" not in written(draft)["fields"]
+    assert f"{name} is named after something else" in " ".join(draft.text.replace("\n# ", " ").split())
