@@ -17,7 +17,7 @@ from syncd.errors import ConfigError, FeedError, Invalid, Problem
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.columns import ColumnSearch, Guess
 from syncd.feeds.drafting.draft_text import YEARLY_ABOVE, DraftPlan, Findings, render
-from syncd.feeds.drafting.guessing import OF_PROGRAMS, guess_fields, is_cut, repeated_reference
+from syncd.feeds.drafting.guessing import APPLYING, OF_PROGRAMS, guess_fields, is_cut, repeated_reference
 from syncd.feeds.drafting.left_out import doubts_of, doubts_of_close_date
 from syncd.feeds.drafting.structured_guesses import guess_status
 from syncd.feeds.drafting.survey import RECORDS, Paging, Survey, paging_of, survey_file
@@ -294,6 +294,11 @@ class Drafter:
         if name == "locations" and plain.assumed:  # a province that the preset does not read
             trial = self._try(replace(plain.plan, fields={name: guess}))
             if trial.good >= plain.good and trial.assumed < plain.assumed:
+                return True
+        if name in _ADDRESSES and name in mapped:
+            read = next(self._findings.read_by(mapped[name]), None)
+            others = [read.name, *read.samples] if read else ["apply"]
+            if APPLYING.search(guess.columns[0].name) and not any(map(APPLYING.search, others)):
                 return True
         if name in _ADDRESSES:
             return name in mapped and not plain.filled[ROUTING_FIELD] and guess.share > 0.2

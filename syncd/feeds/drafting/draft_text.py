@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
-from itertools import chain, islice
+from itertools import islice
 
 from syncd.domain import FIELD, Catalogue, repaired
 from syncd.feeds.drafting.columns import MAX_SAMPLES, Column, ColumnSearch, Guess, comparable
@@ -53,9 +53,13 @@ class Findings:
             if name in plan.fields:
                 used |= {column.selector for column in plan.fields[name].columns}
             else:
-                read = (_read_by(selector, self.columns.all) for selector in _selectors(mapped.get(name)))
-                used |= {column.selector for column in islice(chain.from_iterable(read), 1)}
+                used |= {column.selector for column in islice(self.read_by(mapped.get(name)), 1)}
         return records_to_leave_out(self.columns, used, self.today)
+
+    def read_by(self, right: object) -> Iterator[Column]:
+        """Yield the columns that a right-hand side reads, the first alternative first."""
+        for selector in _selectors(right):
+            yield from _read_by(selector, self.columns.all)
 
 
 @dataclass(frozen=True, slots=True)

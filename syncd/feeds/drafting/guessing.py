@@ -51,6 +51,8 @@ _CODES = (
 #: The most different values of a column of position types or categories that is known by them alone.
 _MAX_ENTRIES = 50
 _KINDS = {"position": "types", "category": "categories"}
+#: The name of an address to apply at. One in the plural is that of a list of candidates.
+APPLYING = re.compile("apply|application(?!s)|postuler|candidature(?!s)")
 #: Values of an attribute "type" that are about its element, and never about a job.
 _DATA_TYPES = frozenset(
     "array boolean cdata date datetime decimal email float html integer number string text url xhtml xml".split()
@@ -148,7 +150,7 @@ def _guess_derived(columns: ColumnSearch) -> Guess | None:
 
 def _guess_title(columns: ColumnSearch) -> Guess | None:
     def fits(column: Column) -> bool:
-        plain = column.share("url", "email", "number", "money", "position", "status", "province") < 0.5
+        plain = column.share("url", "email", "number", "money", "position", "province") < 0.5
         plain = plain and (column.share("html") < 0.5 or column.average < _MIN_DESCRIPTION)
         return column.average < _MAX_TITLE and plain and column.share(*DATE_KINDS) < 0.5
 
@@ -322,6 +324,10 @@ def _guess_address(columns: ColumnSearch, field: str, kind: str, bare: str = "")
         lambda c: (-c.filled, -c.different),
         f"{'web' if kind == 'url' else 'e-mail'} addresses",
     )
+    if not any(APPLYING.search(column.name) for column in addresses[:1]):
+        applying = [c for c in columns.all if APPLYING.search(c.name) and c.share(kind) > 0.8]
+        applying = [c for c in applying if not _doubt(c, columns, field)][:1]
+        addresses, why = applying or addresses, "by its name" if applying else why
     return columns.guess(field, addresses, one_or_list(addresses), why) if addresses else None
 
 

@@ -786,3 +786,9 @@ def test_the_mailbox_of_somebody_of_the_house_is_not_where_to_apply(name: str, t
     draft = draft_of(tmp_path, clerks(name, ["a.lee@acme.example", "k.roy@acme.example"]))
     assert "applicationEmail" not in written(draft)["fields"]
     assert f"{name} is named after something else" in " ".join(draft.text.replace("\n# ", " ").split())
+
+
+@pytest.mark.parametrize("name", ["Link to apply", "Lien du formulaire de candidature"])
+def test_an_address_that_is_named_after_applying_goes_before_others(name: str, tmp_path: Path) -> None:
+    table = postings(name, ["https://jobs.example/a", "https://jobs.example/b"])
+    assert fields_of(tmp_path, table)["applicationUrl"] == name
