@@ -2,6 +2,7 @@
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 
 from syncd.domain import name_key
 
@@ -24,6 +25,13 @@ HOST = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,24}(?::\d+)?(?:[/?#]\S*)?\Z", re.IG
 #: A character in a name of SharePoint and Access: ``Apply_x0020_Link``.
 _ESCAPED = re.compile(r"_x([0-9a-f]{4})_", re.IGNORECASE)
 _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
+#: Words in the names of flags, which are often written together: "isinternal", "showonweb".
+_FLAG_WORDS = re.compile(
+    "externally|internally|published|cancelled|inactive|archived|approved|template|internal|external|position|website|expired"
+    "|deleted|private|visible|removed|posting|publish|display|canceled|unlisted|interne|externe|online|posted|active|public|closed"
+    "|filled|hidden|listed|career|portal|boards|sample|draft|open|hold|hide|live|demo|show|post|jobs|page|site|only|test|has|job|not"
+    "|web|for|is|on|to|do"
+)
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
 _WINDOWS = {code: sign for code in range(0x80, 0xA0) if (sign := bytes((code,)).decode("cp1252", "ignore"))}
 #: Parameters of an address that say where a visitor comes from, on any page; and on a home page alone.
@@ -49,8 +57,16 @@ def unescaped(name: str) -> str:
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words in the name of a column or an element, folded: "is", "open" of ``isOpen`` and ``Is_x0020_Open``."""
-    return name_key(_GLUED.sub(" ", unescaped(name))).split()
+    """Return the words in the name of a column or an element, folded: "is", "open" of ``isOpen``, ``Is_x0020_Open``, isopen."""
+    words = name_key(_GLUED.sub(" ", unescaped(name))).split()
+    return [part for word in words for part in _parts(word)]
+
+
+@lru_cache(maxsize=4096)
+def _parts(word: str) -> list[str]:
+    """Return the words of flags of which a word is made, else the word."""
+    parts = _FLAG_WORDS.findall(word)
+    return parts if "".join(parts) == word else [word]
 
 
 def is_formula_error(text: str) -> bool:

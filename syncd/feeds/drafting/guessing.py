@@ -179,9 +179,12 @@ def is_cut(text: str) -> bool:
 
 
 def _guess_description(columns: ColumnSearch) -> Guess | None:
+    def plain(column: Column) -> bool:
+        return column.share("url", "path", "email", "number") < 0.5
+
     def fits(column: Column) -> bool:
         long = (column.average > 40 or column.share("html") > 0.3) and not all(map(is_cut, column.samples))
-        return long and column.share("url", "path", "email", "number") < 0.5
+        return long and plain(column)
 
     def looks(column: Column) -> bool:
         long = column.average > _MIN_DESCRIPTION or column.share("html") > 0.5
@@ -194,7 +197,8 @@ def _guess_description(columns: ColumnSearch) -> Guess | None:
         texts = columns.alike("description", looks, lambda c: (-c.average,))
         why = "by its values: the longest texts"
     if not texts:  # texts that are cut, or short ones under a name that has other uses, too
-        texts, why = columns.named("description", lambda c: c.average > _MIN_SENTENCE), "by its name"
+        texts = columns.named("description", lambda c: c.average > _MIN_SENTENCE and plain(c))
+        why = "by its name"
     if not texts:
         return None
     if any(column.share("html") for column in texts):

@@ -792,3 +792,14 @@ def test_the_mailbox_of_somebody_of_the_house_is_not_where_to_apply(name: str, t
 def test_an_address_that_is_named_after_applying_goes_before_others(name: str, tmp_path: Path) -> None:
     table = postings(name, ["https://jobs.example/a", "https://jobs.example/b"])
     assert fields_of(tmp_path, table)["applicationUrl"] == name
+
+
+@pytest.mark.parametrize("name", ["isinternal", "jobfilled", "donotpost", "hideonweb"])
+def test_words_of_a_flag_that_are_written_together_are_known(name: str, tmp_path: Path) -> None:
+    draft = written(draft_of(tmp_path, clerks(name, ["0", "1", "0"])))
+    assert name in str(draft.get("rows")) + str(draft["fields"].get("status"))
+
+
+def test_an_address_is_no_description(tmp_path: Path) -> None:
+    links = ["https://acme.example/api/jobs/1", "https://acme.example/api/jobs/2"]
+    assert "description" not in fields_of(tmp_path, clerks("details", links, description=""))
