@@ -27,7 +27,8 @@ _ESCAPED = re.compile(r"_x([0-9a-f]{4})_", re.IGNORECASE)
 _GLUED = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: Words in the names of flags, which are often written together: "isinternal", "showonweb".
 _FLAG_WORDS = re.compile(
-    "externally|internally|published|cancelled|inactive|archived|approved|template|internal|external|position|website|expired"
+    "externally|internally|temporary|permanent|published|seasonal|contract|casual|full|part|time"
+    "|cancelled|inactive|archived|approved|template|internal|external|position|website|expired"
     "|deleted|private|visible|removed|posting|publish|display|canceled|unlisted|interne|externe|online|posted|active|public|closed"
     "|filled|hidden|listed|career|portal|boards|sample|draft|open|hold|hide|live|demo|show|post|jobs|page|site|only|test|has|job|not"
     "|web|for|is|on|to|do"

@@ -800,6 +800,10 @@ def test_words_of_a_flag_that_are_written_together_are_known(name: str, tmp_path
     assert name in str(draft.get("rows")) + str(draft["fields"].get("status"))
 
 
+def test_a_type_of_work_whose_words_are_written_together_is_a_flag(tmp_path: Path) -> None:
+    assert fields_of(tmp_path, clerks("isparttime", ["0", "1", "0"]))["positionType"]["from"] == "isparttime"
+
+
 def test_an_address_is_no_description(tmp_path: Path) -> None:
     links = ["https://acme.example/api/jobs/1", "https://acme.example/api/jobs/2"]
     assert "description" not in fields_of(tmp_path, clerks("details", links, description=""))
