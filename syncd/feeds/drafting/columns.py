@@ -189,7 +189,8 @@ class Column:
         kinds = kinds_of(text)
         self.kinds.update(kinds)
         if len(self.days) < _MAX_DAYS:
-            self.days += [str(_PARSERS[kind[5:]](text)) for kind in kinds if kind.startswith("date:")][:1]
+            forms = sorted(kind[5:] for kind in kinds if kind.startswith("date:"))
+            self.days += [str(_PARSERS[form](text)) for form in forms[:1]]
         if len(self.pages) < 2 and kinds & {"url", "host"}:
             self.pages.add(page_at(text))
         fresh = len(self.texts) < _MAX_TEXTS and not _DIGIT.search(text)
