@@ -108,6 +108,7 @@ _REMARKS = {
     "title_not_open": "Titles say that jobs are filled, closed or not for the public, and these are live.",
     "emptied": "Many rows have lost a value that they had: is a column not filled?",
     "uniform": "Many rows have the same value in one column: is that column right?",
+    "shrunk": "Many texts are much shorter than before: are they cut off?",
     "no_status": "Rows have no status, where others have one: are they open?",
     "revealed": "Jobs that were confidential are so no longer: the name of the employer is shown.",
     "round_count": "The number of rows is round: was the file cut off?",

@@ -26,12 +26,26 @@ def warn_of_round_count(this: FileRun, read: int, lacking: int) -> None:
 
 
 def warn_of_values(this: FileRun, tally: PlanCounts) -> None:
-    """Warn of one value for many jobs, of values that many lose, and of jobs that are live, or not confidential, for lack of a
-    value."""
-    limit = this.feed.config.policy.max_emptied
-    for code, numbers, whole, would in (
-        ("uniform", tally.uniform, tally.named_active, "active jobs get one and the same"),
-        ("emptied", tally.emptied, tally.compared, "rows have lost a value that they had:"),
+    """Warn of one value for many jobs, of values or texts that many lose, and of jobs that are live, or not confidential, for
+    lack of a value."""
+    policy = this.feed.config.policy
+    texts = {"half of their text, their paragraphs or their end": tally.shrunk}
+    for code, numbers, whole, limit, would in (
+        (
+            "uniform",
+            tally.uniform,
+            tally.named_active,
+            policy.max_emptied,
+            "active jobs get one and the same",
+        ),
+        (
+            "emptied",
+            tally.emptied,
+            tally.compared,
+            policy.max_emptied,
+            "rows have lost a value that they had:",
+        ),
+        ("shrunk", texts, tally.described, policy.max_shrunk, "descriptions lose"),
     ):
         for what, number in numbers.items():
             if MANY_ALIKE.crossed(number, whole) and not limit.crossed(number, whole):

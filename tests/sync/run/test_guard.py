@@ -1011,6 +1011,15 @@ def test_an_employer_may_have_all_jobs_close_a_day_earlier(board: Board) -> None
         assert outcome(board.deliver(feed, content)) == ("succeeded", None)
 
 
+@pytest.mark.parametrize("cut", [4, 6])
+def test_texts_that_are_cut_in_fewer_rows_than_the_limit_are_a_warning(board: Board, cut: int) -> None:
+    feed = board.feed_with(board.rows(1, 18, description=LONG_TEXT))
+    short = board.rows(1, cut, description=LONG_TEXT[: len(LONG_TEXT) // 3])
+    run = board.deliver(feed, [*short, *board.rows(cut + 1, 18, description=LONG_TEXT)])
+    assert outcome(run) == ("succeeded", None)
+    assert [warning.code for warning in board.warnings(run)] == (["shrunk"] if cut > 4 else [])
+
+
 @pytest.mark.parametrize("form", ["csv", "json", "xml"])
 @pytest.mark.parametrize(
     ("hidden", "after", "words"),
