@@ -97,7 +97,7 @@ MAX_LISTED_NAMES = 5
 @dataclass(frozen=True, slots=True)
 class Shape:
     """The change of a file's shape: the names that the feed's file uses and that are ``gone``, and the ``new`` ones; if none is
-    gone, those that it does not use and that may speak of jobs that are not live. ``noun``: a
+    gone, those that it does not use and that may speak of jobs that are not live, or abroad. ``noun``: a
     ``column``, an ``element`` or a ``member``; ``lines``: those of the feed's file with the new names, where they are likely."""
 
     gone: tuple[str, ...]
@@ -110,7 +110,9 @@ class Shape:
         noun = self.noun if len(self.gone or self.new) == 1 else f"{self.noun}s"
         if not self.gone:
             new = f"the file has the new {noun} {_listed(self.new)}, which the feed's file does not use"
-            return f"{new}, and which may say that jobs are closed or not public"
+            return (
+                f"{new}, and which may say that jobs are closed, not public, abroad, or paid in other money"
+            )
         more = f"; new in it: {_listed(self.new)}" if self.new else ""
         paste = f"; [fields] with the new names: {' and '.join(self.lines)}" if lines and self.lines else ""
         return f"the file has no {noun} {_listed(self.gone)} any more{more}{paste}"

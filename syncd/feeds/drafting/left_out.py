@@ -216,9 +216,10 @@ def _rules_of_empty(column: Column) -> Iterator[LeftOut]:
 
 
 def may_hide(name: str) -> bool:
-    """Return whether a name is that of a column that says of postings that they are closed, or not for the public."""
+    """Return whether a name is that of a column that says of postings that they are closed, or not for the public, or that they
+    or their pay are abroad."""
     column = Column(name)
-    fields = ("status", "closeDate", "confidential")
+    fields = ("status", "closeDate", "confidential", "country", "currency")
     return any(column.rank(field) is not None for field in fields) or any(_rules_of_empty(column))
 
 

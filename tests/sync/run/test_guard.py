@@ -716,17 +716,18 @@ def test_a_required_column_that_is_renamed_is_named_once_with_the_line_to_paste(
 
 
 @pytest.mark.parametrize("form", ["csv", "xml", "json"])
-def test_a_new_column_that_may_say_what_is_not_live_is_named(board: Board, form: str) -> None:
+@pytest.mark.parametrize("name", ["internalOnly", "salaryCurrency", "country"])
+def test_a_new_column_that_may_say_what_is_not_live_is_named(board: Board, name: str, form: str) -> None:
     feed = board.feed(MAPPED)
     rows = json.loads(mapped(1, 8))
     board.deliver(feed, dump(form, rows))
-    later = [row | {"internalOnly": "no", "bonus": "none"} for row in rows]
+    later = [row | {name: "no", "bonus": "none"} for row in rows]
     run = board.deliver(feed, dump(form, later))
     assert outcome(run) == ("succeeded", None)
     noun = {"csv": "column", "xml": "element", "json": "member"}[form]
     assert reason_of(run) == (
-        f"the file has the new {noun} `internalOnly`, which the feed's file does not use,"
-        " and which may say that jobs are closed or not public"
+        f"the file has the new {noun} `{name}`, which the feed's file does not use,"
+        " and which may say that jobs are closed, not public, abroad, or paid in other money"
     )
     later = [row | {"title": f"{row['title']} A"} if row["id"] == "r1" else row for row in later]
     assert board.deliver(feed, dump(form, later)).reason is None
