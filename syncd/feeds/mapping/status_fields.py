@@ -104,7 +104,7 @@ def status_word(text: str) -> str | None:
 @lru_cache(maxsize=4096)
 def status_in_title(title: str) -> str | None:
     """Return the status of a note in a title by which the posting is not live ("Cook (FILLED)", "DRAFT: Cook")."""
-    for part in _SET_APART.split(title[: 3 * _MAX_TEXT]):
+    for part in _SET_APART.split(title):
         words = [word for word in name_key(part).split() if word not in _NOUNS]
         is_note = words and words[0] in _NOTES_OF_TITLES and (words != ["ferme"] or "é" in part.lower())
         if is_note and (status := STATUSES.get(" ".join(words), "active")) != "active":
@@ -114,9 +114,12 @@ def status_in_title(title: str) -> str | None:
 
 def note_title(body: Mapping[str, object], log: RowLog) -> None:
     """Note a live posting whose title says that it is not."""
-    title = body.get("title")
-    if isinstance(title, str) and body.get("status", "active") == "active" and status_in_title(title):
-        log.note(TITLE_NOT_OPEN, f"it would be live, and its title says that it is not open: {title[:100]}")
+    if isinstance(title := body.get("title"), str) and body.get("status", "active") == "active":
+        title = title[: 3 * _MAX_TEXT]  # the cache keeps it
+        if status_in_title(title):
+            log.note(
+                TITLE_NOT_OPEN, f"it would be live, and its title says that it is not open: {title[:100]}"
+            )
 
 
 @lru_cache(maxsize=4096)
