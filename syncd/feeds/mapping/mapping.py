@@ -31,7 +31,7 @@ from syncd.feeds.faults import RowLog, Scope
 from syncd.feeds.mapping import catalogue_fields, place_fields, salary_fields, status_fields, text_fields
 from syncd.feeds.mapping.column_names import columns_of, has_constants
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldFunction, compile_field
-from syncd.feeds.mapping.renaming import Renaming
+from syncd.feeds.mapping.renaming import Renaming, uses
 from syncd.feeds.mapping.routing import EMAIL_FIELD, ROUTING_FIELD, move_mail_link, preference, set_routing
 from syncd.feeds.mapping.row_filter import RowFilter, compile_rows
 from syncd.feeds.mapping.selectors import CsvHeader, json_names, open_record
@@ -259,11 +259,11 @@ class Mapping:
                 gone.update(*map(names_before, chain(*alternatives)))
         return [name for name in before if name in gone and name not in now]
 
-    def leaves_out_by(self, names: Sequence[str], form: Format) -> bool:
-        """Return whether ``[rows]`` looks at one of these names."""
-        named, rules = _names_in(names, form), (self._rows or {}).values()
-        tables = chain(*(rule if isinstance(rule, list) else [rule] for rule in rules))
-        return any(map(named, chain(*tables)))
+    def looks_at(self, field: str, names: Sequence[str], form: Format) -> bool:
+        """Return whether a field, or ``rows``, looks at one of these names."""
+        rules = (rule if isinstance(rule, list) else [rule] for rule in (self._rows or {}).values())
+        expressions = {**(self._fields or {}), "rows": [*chain(*chain(*rules))]}
+        return uses(expressions.get(field), names, form, _names_in(names, form))
 
     def lines_with(self, successors: Map[str, str], now: Sequence[str], form: Format) -> list[str]:
         """Return the lines of ``[fields]`` that use one of some names, as TOML, with its successor in its place, and without

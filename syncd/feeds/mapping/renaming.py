@@ -1,7 +1,7 @@
 """Right-hand sides of ``[fields]`` for a file in which some names are others now: lines to paste into the feed's file."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from syncd.feeds.mapping.place_fields import PLACES
 from syncd.feeds.mapping.salary_fields import SALARY
@@ -56,3 +56,10 @@ class Renaming:
                 self.made += 1
                 text = step.sub(new.replace("\\", r"\\"), text)
         return text
+
+
+def uses(expression: object, names: Iterable[str], form: Format, names_in: Callable[[str], set[str]]) -> bool:
+    """Return whether a right-hand side looks at one of some names. ``names_in``: as in ``Renaming.line``."""
+    renaming = Renaming({name: name for name in names}, form)
+    renaming.line(expression, names_in)
+    return renaming.made > 0

@@ -140,11 +140,18 @@ class _Planner:
         # a value that the feed's file makes otherwise than before is a change of settings
         same = [what for what in OWN_VALUES if before.get(what) == now[what]]
         emptied = {what: self._emptied[OWN_BITS[OWN_VALUES[what][0]]] for what in same}
-        if LEFT_OUT_BY in same and not self._summary.mended:
-            if shape is not None and feed.config.mapping.leaves_out_by(shape.gone, self._summary.form):
-                emptied[LEFT_OUT_BY] = tally.compared
-            if not tally.filtered and (left_out := runs.last_filtered(tx, feed.id)) <= tally.created:
-                tally.unfiltered = left_out
+        gone = shape.gone if shape is not None else ()
+        for what in _SAID.keys() & same if gone and self._made_live.total() else ():
+            if feed.config.mapping.looks_at(OWN_VALUES[what][0], gone, self._summary.form):
+                emptied[what] = tally.compared
+        left_out = runs.last_filtered(tx, feed.id)
+        if (
+            LEFT_OUT_BY in same
+            and not self._summary.mended
+            and not tally.filtered
+            and left_out <= tally.created
+        ):
+            tally.unfiltered = left_out
         for what, bit in _SAID.items():
             number = sum(times for values, times in self._made_live.items() if not values & bit)
             if number and feed_jobs.usual(tx, feed.id, bit):

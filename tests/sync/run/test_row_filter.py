@@ -129,6 +129,25 @@ def test_rows_without_a_mark_that_all_others_have_make_no_jobs_live(board, blank
         assert [warning.code for warning in board.warnings(run)] == ["no_status"]
 
 
+@pytest.mark.parametrize("form", ["json", "xml", "csv"])
+@pytest.mark.parametrize("inside", [0, 2])
+def test_one_of_several_columns_of_a_status_that_is_gone_makes_no_jobs_live(board, form, inside):
+    status = 'status = { all = ["state", "internalOnly"], lookup = "status" }\n[lookup.status]\n'
+    feed = board.feed(MAPPED + status)
+    flags = ["yes"] * inside + ["no"] * 8
+    before = [record(f"r{n}", state="open", internalOnly=flag) for n, flag in enumerate(flags)]
+    board.deliver(feed, dump(form, before))
+    live = board.active()
+    after = [{name: text for name, text in row.items() if name != "internalOnly"} for row in before]
+    run = board.deliver(feed, dump(form, after))
+    assert run.state == ("held" if inside else "succeeded"), run.reason
+    assert ("8 of 8 rows would lose a value that they had" in (run.reason or "")) == bool(inside)
+    assert board.active() == live
+    if inside:
+        board.importer.approve(run.id, feed)
+        assert board.deliver(feed, dump(form, [*after, record("new", state="open")])).state == "succeeded"
+
+
 def test_a_prefix_matches_its_own_text_and_ignores_case_and_accents(board):
     board.feed_with(
         [record("a", type="ETE"), record("b", type="Été 2026"), record("c", type="et")],
