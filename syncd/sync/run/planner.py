@@ -144,14 +144,9 @@ class _Planner:
         for what in _SAID.keys() & same if gone and self._made_live.total() else ():
             if feed.config.mapping.looks_at(OWN_VALUES[what][0], gone, self._summary.form):
                 emptied[what] = tally.compared
-        left_out = runs.last_filtered(tx, feed.id)
-        if (
-            LEFT_OUT_BY in same
-            and not self._summary.mended
-            and not tally.filtered
-            and left_out <= tally.created
-        ):
-            tally.unfiltered = left_out
+        if LEFT_OUT_BY in same and not (self._summary.mended or tally.filtered):
+            left_out = runs.last_filtered(tx, feed.id)
+            tally.unfiltered = left_out if left_out <= tally.created else 0
         for what, bit in _SAID.items():
             number = sum(times for values, times in self._made_live.items() if not values & bit)
             if number and feed_jobs.usual(tx, feed.id, bit):
